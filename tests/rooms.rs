@@ -29,11 +29,10 @@ const BESIDE: [&str; 8] = [
 const DERIVE: [&str; 6] = ["errors", "parse", "model", "check", "expand", "fallback"];
 
 /// The files and the rooms inside of `outlier`, in order.
-const OUTLIER: [&str; 10] = [
+const OUTLIER: [&str; 9] = [
     "command",
     "extra",
     "known",
-    "waiting_pushes",
     "collections",
     "parent_handle",
     "outliers",

@@ -33,7 +33,6 @@ mod outliers;
 mod parent_handle;
 mod part;
 mod read;
-mod waiting_pushes;
 mod write;
 
 pub use self::{

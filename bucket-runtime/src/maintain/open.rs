@@ -137,7 +137,7 @@ impl<T: Bucket> OpenBuckets<T> {
             check_items::<T>(&server).await?;
         }
         let engine = Engine::new(server, index, self.ring_pace);
-        let combiner = self.combine.then(|| Combiner::new(engine.clone()));
+        let combiner = self.combine.then(Combiner::default);
         Ok(Buckets::new(Writer { engine, combiner }))
     }
 }

@@ -9,7 +9,7 @@ use mongodb::{
 
 use super::{
     IdRef, Outlier, collections::OutlierCollections, command::ParentScope, extra::ExtraItem,
-    known::KnownOutliers, parent_handle::ParentHandle, waiting_pushes::WaitingPushes,
+    known::KnownOutliers, parent_handle::ParentHandle,
 };
 use crate::{
     Bucket, Result,
@@ -20,7 +20,7 @@ use crate::{
     },
     server::Server,
     value::shell::shell,
-    write::engine::Engine,
+    write::{combine::Combiner, engine::Engine},
 };
 
 /// The parents of one collection and their extras in another: insert, push, read.
@@ -64,7 +64,7 @@ impl<T: Outlier> Outliers<T> {
                 parents,
                 extras,
                 known: KnownOutliers::default(),
-                waiting: WaitingPushes::default(),
+                combiner: Combiner::default(),
             },
             parent: PhantomData,
         }

@@ -5,11 +5,15 @@
 //!
 //! | server | several updates | why |
 //! | --- | --- | --- |
-//! | 8.0 and later, also behind a `mongos` | the driver's `bulkWrite` | the driver numbers it, and repeats it |
-//! | a replica set before 8.0 | `update`, numbered here (`server/retryable.rs`) | the driver sends one update per command |
-//! | a `mongos` before 8.0, a standalone server | one update per command | each shard has a memory of its own; a standalone server has none |
+//! | a replica set | `update`, numbered here (`server/retryable.rs`) | the driver sends one update per command |
+//! | a `mongos` or a standalone server from 8.0 on | the driver's `bulkWrite` | each shard has a memory of its own, and the `mongos` keeps the numbers apart |
+//! | before 8.0 | one update per command | a standalone server has no such memory at all |
 //!
-//! The numbers of the second way (`lsid`, `txnNumber`) belong to sessions of our own. The driver's count of such
+//! A replica set from 8.0 on has `bulkWrite`, too. It takes a tenth more CPU time, of server and client together, than a
+//! numbered `update` of many keys (251 against 228 us an item on 8.2.0), and the driver, which repeats it after a
+//! broken connection, gives up if one of its statements is refused.
+//!
+//! The numbers of the first way (`lsid`, `txnNumber`) belong to sessions of our own. The driver's count of such
 //! a session must never fall below ours, so for each number we begin a transaction and abort it without a
 //! command (`tests/live/server_claims/many.rs`). Whole buckets go by the driver's `insert_many` everywhere.
 
@@ -73,7 +77,7 @@ impl Deployment {
         self.topology == Topology::Standalone
     }
 
-    /// Whether the driver can send several updates in one retryable command.
+    /// Whether the driver can send several updates in one command, which it repeats.
     pub(super) fn has_bulk_write(self) -> bool {
         self.wire_version >= SERVER_8_0
     }
@@ -81,7 +85,7 @@ impl Deployment {
     /// Whether our own transaction numbers may make commands retryable: a `mongos` forwards them to
     /// shards, each with a memory of its own.
     pub(super) fn takes_our_numbers(self) -> bool {
-        self.topology == Topology::ReplicaSet && !self.has_bulk_write()
+        self.topology == Topology::ReplicaSet
     }
 
     /// Whether one retryable command may hold several updates.
@@ -113,7 +117,7 @@ mod tests {
         let old_set = of(doc! { "setName": "rs0", "maxWireVersion": 17 });
         assert!(old_set.takes_our_numbers() && !old_set.breaks_off_before_writing());
         let set = of(doc! { "setName": "rs0", "maxWireVersion": 25 });
-        assert!(set.has_bulk_write() && !set.takes_our_numbers() && !set.is_sharded());
+        assert!(set.takes_our_numbers() && !set.is_sharded());
         let standalone = of(doc! { "maxWireVersion": 17 });
         assert!(standalone.is_standalone() && !standalone.takes_our_numbers());
     }

@@ -1,24 +1,32 @@
 //! Several statements in one command, each of which can be sent again without being carried out twice.
 //!
-//! A server from 8.0 on has `bulkWrite`, which the driver sends and retries. Before 8.0, a replica set
-//! takes several updates in a command that gets its transaction number here
-//! ([`retryable`](super::retryable)). Where that is impossible, behind a `mongos` and on a standalone
-//! server, each update is a command of its own.
+//! A replica set takes several updates in a command that gets its transaction number here
+//! ([`retryable`](super::retryable)). Elsewhere a server from 8.0 on has `bulkWrite`, which the driver sends and
+//! retries, and before 8.0 each update is a command of its own.
 
+use futures_util::future::join_all;
 use mongodb::{
     ClientSession,
+    action::BulkWrite,
     bson::doc,
-    error::{Error as DriverError, ErrorKind, InsertManyError, WriteError, WriteFailure},
+    error::{
+        BulkWriteError, Error as DriverError, ErrorKind, InsertManyError, PartialBulkWriteResult,
+        WriteError, WriteFailure,
+    },
     options::{BulkWriteOptions, UpdateOneModel},
+    results::{SummaryBulkWriteResult, VerboseBulkWriteResult},
 };
 use serde::Serialize;
 
-use super::{Server, retryable::Reply};
+use super::{Server, retryable::Reply, write::UpdateEffect};
 use crate::{protocol::command::Update, value::bytes};
 
 /// The result of each statement of a command. In an ordered command no statement after a refused one was
 /// carried out, whatever its result says.
 pub(crate) type Results = Vec<Result<(), DriverError>>;
+
+/// The result of each statement, and whether it found a document.
+pub(crate) type FoundResults = Vec<Result<bool, DriverError>>;
 
 impl Server {
     /// Carries out updates, each of which changes a document or is refused.
@@ -31,13 +39,34 @@ impl Server {
         updates: Vec<Update>,
         ordered: bool,
     ) -> Result<Results, DriverError> {
-        let deployment = self.deployment().await?;
-        if deployment.has_bulk_write() {
+        if let Some(session) = self.retryable_session().await? {
+            session.update_all(self, updates, ordered).await
+        } else if self.deployment().await?.has_bulk_write() {
             self.bulk_write(updates, ordered).await
-        } else if deployment.takes_our_numbers() {
-            self.update_numbered(updates, ordered).await
         } else {
             self.update_one_by_one(updates, ordered).await
+        }
+    }
+
+    /// Carries out updates in any order, and says which of them found a document.
+    ///
+    /// One round trip, and a second one if the answer to the first does not tell; one for each update where the
+    /// deployment allows no better.
+    pub(crate) async fn update_found(
+        &self,
+        updates: Vec<Update>,
+    ) -> Result<FoundResults, DriverError> {
+        if let Some(session) = self.retryable_session().await? {
+            session.update_found(self, updates).await
+        } else if self.deployment().await?.has_bulk_write() {
+            self.bulk_write_found(updates).await
+        } else {
+            let updates = updates.into_iter();
+            let sent = updates.map(|update| self.update_once(update, None));
+            let effects = join_all(sent).await.into_iter();
+            Ok(effects
+                .map(|effect| effect.map(UpdateEffect::is_made))
+                .collect())
         }
     }
 
@@ -78,6 +107,37 @@ impl Server {
         ordered: bool,
     ) -> Result<Results, DriverError> {
         let statements = updates.len();
+        match self.ask(self.bulk_write_action(updates, ordered)).await {
+            Ok(_) => Ok(results([], statements)),
+            Err(error) => refused_updates(error, statements),
+        }
+    }
+
+    async fn bulk_write_found(&self, updates: Vec<Update>) -> Result<FoundResults, DriverError> {
+        let statements = updates.len();
+        let action = self.bulk_write_action(updates, false).verbose_results();
+        let (results, answered) = match self.ask(action).await {
+            Ok(answered) => (results([], statements), Some(answered)),
+            Err(error) => {
+                let answered = partial_result(&error).cloned();
+                (refused_updates(error, statements)?, answered)
+            }
+        };
+        let found = |at| {
+            let updated = answered.as_ref()?.update_results.get(&at)?;
+            Some(updated.matched_count > 0)
+        };
+        let results = results.into_iter().enumerate();
+        Ok(results
+            .map(|(at, result)| result.map(|()| found(at).unwrap_or(false)))
+            .collect())
+    }
+
+    fn bulk_write_action(
+        &self,
+        updates: Vec<Update>,
+        ordered: bool,
+    ) -> BulkWrite<'_, SummaryBulkWriteResult> {
         let namespace = self.collection.namespace();
         let models = updates.into_iter().map(|update| {
             UpdateOneModel::builder()
@@ -92,10 +152,7 @@ impl Server {
         options.ordered = Some(ordered);
         options.write_concern = self.collection.write_concern().cloned();
         let action = self.collection.client().bulk_write(models);
-        match self.ask(action.with_options(options)).await {
-            Ok(_) => Ok(results([], statements)),
-            Err(error) => refused_updates(error, statements),
-        }
+        action.with_options(options)
     }
 
     async fn update_one_by_one(
@@ -114,6 +171,17 @@ impl Server {
             }
         }
         Ok(results)
+    }
+}
+
+/// The results of those updates of a `bulkWrite` that were carried out before, or beside, those that were refused.
+fn partial_result(error: &DriverError) -> Option<&VerboseBulkWriteResult> {
+    match &*error.kind {
+        ErrorKind::BulkWrite(BulkWriteError {
+            partial_result: Some(PartialBulkWriteResult::Verbose(result)),
+            ..
+        }) => Some(result),
+        _ => None,
     }
 }
 

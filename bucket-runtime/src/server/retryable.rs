@@ -1,10 +1,11 @@
 //! Commands of several updates that become retryable here, by a transaction number.
 //!
-//! Only for replica sets below 8.0; a later server or a `mongos` never sees such a command.
+//! Only for replica sets; a `mongos` never sees such a command.
 //!
 //! The server remembers which statements of a session's latest number it has carried out; when the
 //! command arrives again, it carries out the others (MongoDB manual, "Retryable Writes"; seen on server
-//! 6.0). The driver retries its own commands this way, but not whole commands that it is given.
+//! 6.0 and 8.2), and its answer names those that it had carried out before. The driver retries its own commands this
+//! way, but not whole commands that it is given.
 
 mod command;
 
@@ -21,10 +22,10 @@ pub(super) use self::command::Reply;
 use super::{
     Server,
     call::{self, Again},
-    many::Results,
+    many::{FoundResults, Results},
 };
 use crate::{
-    error::{Code, is_killed, is_repeatable, maybe_stored, refusal},
+    error::{Code, is_code, is_killed, is_repeatable, maybe_stored, refusal},
     protocol::command::Update,
 };
 
@@ -45,31 +46,22 @@ pub(super) struct RetryableSessions(Arc<Mutex<Vec<RetryableSession>>>);
 /// back. So its count must never be below ours: both advance together, and ours starts at the number
 /// that the server reports.
 #[derive(Debug)]
-struct RetryableSession {
+pub(super) struct RetryableSession {
     session: ClientSession,
     number: i64,
 }
 
 impl Server {
-    /// Carries out updates as one command, which is sent at most twice, as the driver does.
-    pub(super) async fn update_numbered(
-        &self,
-        updates: Vec<Update>,
-        ordered: bool,
-    ) -> Result<Results, DriverError> {
-        let statements: Vec<_> = updates.into_iter().map(Update::into_statement).collect();
-        let command = Command::new(self, &statements, ordered);
+    /// A session for one command, where our own numbers make it retryable.
+    pub(super) async fn retryable_session(&self) -> Result<Option<RetryableSession>, DriverError> {
+        if !self.deployment().await?.takes_our_numbers() {
+            return Ok(None);
+        }
         let waiting = self.retryable_sessions.lock().pop();
-        let mut retryable = match waiting {
-            Some(retryable) => retryable,
-            None => RetryableSession::new(self).await?,
-        };
-        retryable.advance().await?;
-        // After an error the driver gets the session back; it does not use it again if the connection
-        // broke.
-        let reply = retryable.send(self, &command).await?;
-        self.retryable_sessions.lock().push(retryable);
-        reply.results(statements.len())
+        match waiting {
+            Some(retryable) => Ok(Some(retryable)),
+            None => RetryableSession::new(self).await,
+        }
     }
 
     /// Sends the last update of this session, which was interrupted, again under its number. If it was
@@ -82,10 +74,10 @@ impl Server {
     ) -> Result<Option<bool>, DriverError> {
         let statements = [update.into_statement()];
         let command = Command::new(self, &statements, true);
-        let mut retryable = RetryableSession::with_latest_number(session, self).await?;
-        if retryable.number == 0 {
+        let retryable = RetryableSession::with_latest_number(session, self).await?;
+        let Some(mut retryable) = retryable.filter(|retryable| retryable.number > 0) else {
             return Ok(None);
-        }
+        };
         let reply = retryable.send(self, &command).await?;
         let found = reply.n > 0;
         let result = reply.results(1)?.pop();
@@ -100,17 +92,69 @@ impl RetryableSessions {
 }
 
 impl RetryableSession {
+    /// Carries out updates as one command, which is sent at most twice, as the driver does.
+    pub(super) async fn update_all(
+        self,
+        server: &Server,
+        updates: Vec<Update>,
+        ordered: bool,
+    ) -> Result<Results, DriverError> {
+        let statements = updates.len();
+        let (reply, _) = (self.update(server, updates, ordered, |_| Some(()))).await?;
+        reply.results(statements)
+    }
+
+    /// Carries out updates in any order as one command, and says which of them found a document. Where some found
+    /// none, the command is sent again under its number: the server then names those that it had carried out.
+    pub(super) async fn update_found(
+        self,
+        server: &Server,
+        updates: Vec<Update>,
+    ) -> Result<FoundResults, DriverError> {
+        let statements = updates.len();
+        let tells = |reply: &Reply| reply.found(statements);
+        let (reply, found) = self.update(server, updates, false, tells).await?;
+        let results = reply.results(statements)?.into_iter().zip(found);
+        let results = results.map(|(result, found)| result.map(|()| found));
+        Ok(results.collect())
+    }
+
+    /// Sends updates as one command with the next number, until the answer tells what the caller asks for. Then the
+    /// session waits for the next command; after an error the driver gets it back, and does not use it again if the
+    /// connection broke.
+    async fn update<F>(
+        mut self,
+        server: &Server,
+        updates: Vec<Update>,
+        ordered: bool,
+        tells: impl Fn(&Reply) -> Option<F>,
+    ) -> Result<(Reply, F), DriverError> {
+        let statements: Vec<_> = updates.into_iter().map(Update::into_statement).collect();
+        let command = Command::new(server, &statements, ordered);
+        self.advance().await?;
+        let mut reply = self.send(server, &command).await?;
+        // A statement that was not carried out at first may be later, but each only once.
+        for _ in 0..=statements.len() {
+            if let Some(told) = tells(&reply) {
+                server.retryable_sessions.lock().push(self);
+                return Ok((reply, told));
+            }
+            let again = self.send(server, &command).await;
+            // The first attempt was carried out.
+            reply = again.map_err(|_| interrupted())?;
+        }
+        Err(interrupted())
+    }
+
     /// A session whose latest number is known. The driver may have used it before and does not say how
-    /// far it has counted, so the server is asked.
-    async fn new(server: &Server) -> Result<Self, DriverError> {
+    /// far it has counted, so the server is asked; `None` if its answer does not say either.
+    async fn new(server: &Server) -> Result<Option<Self>, DriverError> {
         let session = server.collection.client().start_session().await?;
         let mut retryable = Self::with_latest_number(session, server).await?;
-        for _ in 0..if retryable.number > 0 {
-            SKIPPED_NUMBERS
-        } else {
-            0
-        } {
-            retryable.advance().await?;
+        if let Some(used) = retryable.as_mut().filter(|retryable| retryable.number > 0) {
+            for _ in 0..SKIPPED_NUMBERS {
+                used.advance().await?;
+            }
         }
         Ok(retryable)
     }
@@ -123,7 +167,7 @@ impl RetryableSession {
     async fn with_latest_number(
         mut session: ClientSession,
         server: &Server,
-    ) -> Result<Self, DriverError> {
+    ) -> Result<Option<Self>, DriverError> {
         let db = server.database();
         let mut repeated = false;
         loop {
@@ -144,10 +188,11 @@ impl RetryableSession {
                         repeated = true;
                         continue;
                     }
+                    None if is_code(&error, Code::TransactionTooOld) => return Ok(None),
                     None => return Err(error),
                 },
             };
-            return Ok(Self { session, number });
+            return Ok(Some(Self { session, number }));
         }
     }
 
@@ -166,7 +211,7 @@ impl RetryableSession {
                     call::again(Again::Interrupted);
                 }
                 (Ok(reply), None) if reply.is_interrupted() => {
-                    first = Some(ErrorKind::from(std::io::ErrorKind::Interrupted).into());
+                    first = Some(interrupted());
                     call::again(Again::Interrupted);
                 }
                 // The number tells which statements were carried out. The others are, or report that the
@@ -194,6 +239,11 @@ impl RetryableSession {
         self.number += 1;
         Ok(())
     }
+}
+
+/// An error after which the statements of the command may be carried out.
+fn interrupted() -> DriverError {
+    ErrorKind::from(std::io::ErrorKind::Interrupted).into()
 }
 
 /// Whether the server ended the plan of the command or of one of its statements.

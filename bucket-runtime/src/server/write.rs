@@ -44,7 +44,11 @@ impl Server {
         again: impl FnOnce() -> Option<Update>,
         session: Option<&mut ClientSession>,
     ) -> Result<UpdateEffect, DriverError> {
-        if session.is_some() || !self.deployment().await?.takes_our_numbers() {
+        let deployment = self.deployment().await?;
+        if session.is_some()
+            || !deployment.takes_our_numbers()
+            || deployment.breaks_off_before_writing()
+        {
             return self.update_once(update, session).await;
         }
         // Our own session, so that the server can be asked about the update afterwards.

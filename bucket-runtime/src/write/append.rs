@@ -8,7 +8,7 @@ use crate::{
     server::call,
     write::{
         appended::Appended,
-        combine::Combiner,
+        combine::{CombinedKey, Combiner},
         engine::Engine,
         item::{self, Entry, UntypedItem},
     },
@@ -82,7 +82,7 @@ pub struct Append<'s> {
 pub(crate) struct Writer {
     pub(crate) engine: Engine,
     /// `None` if each append is to be a command of its own.
-    pub(crate) combiner: Option<Combiner>,
+    pub(crate) combiner: Option<Combiner<CombinedKey>>,
 }
 
 impl<'s> Append<'s> {
@@ -114,7 +114,9 @@ impl<'s> Append<'s> {
         let (entry, session) = (self.entry?, self.session);
         call::bytes(|| entry.size);
         let appended = match combiner {
-            Some(combiner) if session.is_none() => combiner.append(self.scope.key, entry).await,
+            Some(combiner) if session.is_none() => {
+                (engine.append_with_others(&combiner, self.scope.key, entry)).await
+            }
             _ => engine.append_one(self.scope, entry, session).await,
         };
         if let Ok(Appended::Stored) = appended {

@@ -1,4 +1,5 @@
-//! Combining: appends that wait at the same time in one handle share commands.
+//! Combining: appends that wait at the same time in one handle share commands, and so do pushes
+//! (`outlier/write/combined.rs`).
 //!
 //! A handle has a queue for each key (`write/combine/queue.rs`). While fewer than four commands are in flight, a
 //! task takes what is ready: one key with several waiting appends, or many keys with one each. Further appends
@@ -20,11 +21,15 @@
 //! Each of these stores its items or is refused, so the refusals alone show what was carried out; a task of the
 //! key's own sends the rest. If a statement is refused because of one item, each of its items is sent alone.
 
-pub(crate) mod caller;
-mod flush;
+mod appends;
+mod caller;
 mod queue;
 
-pub(crate) use self::queue::Combiner;
+pub(crate) use self::{
+    appends::CombinedKey,
+    caller::Caller,
+    queue::{Combiner, InFlight, SendWaiting},
+};
 
 /// How many commands of one handle may be in flight, no matter how little waits.
 const EAGER_WORKERS: usize = 4;

@@ -1,5 +1,5 @@
-//! Combining: pushes to one parent that wait at the same time travel together, and each caller learns what
-//! happened to its own item.
+//! Combining: pushes that wait at the same time travel together, those to one parent and those to different ones,
+//! and each caller learns what happened to its own item.
 
 use std::{future::IntoFuture, time::Duration};
 
@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use crate::{
     outlier::{
         events::at_rest,
-        support::{Book, books, dense, fresh, items},
+        support::{Book, assert_in_order, books, dense, fresh, items},
     },
     support::database::{Live, Record, Recorded},
 };
@@ -27,6 +27,12 @@ const N: i64 = 200;
 async fn together<T: Book>(books: &Outliers<T>, items: &[i64]) -> Vec<Result<Appended, Error>> {
     let pushes = items.iter().map(|item| books.push(&7, *item).into_future());
     join_all(pushes).await
+}
+
+async fn insert_empty<T: Book>(books: &Outliers<T>, parents: i64) {
+    for id in 0..parents {
+        books.insert(&T::new(id, vec![])).await.unwrap();
+    }
 }
 
 /// How many items each update pushes.
@@ -77,6 +83,101 @@ async fn few_commands<T: Book>(Recorded(db, record): &Recorded, most: usize) {
 async fn pushes_that_wait_for_one_parent_travel_together(recorded: Recorded) {
     few_commands::<Roomy>(&recorded, 6).await;
     few_commands::<Book3>(&recorded, 12).await;
+}
+
+/// Parents of every kind, to each of which one push waits: with room, full, known as outliers, with an item that
+/// their validator refuses, and missing.
+#[bucket_testkit::test]
+async fn o1_each_of_many_parents_gets_its_own_result(db: Live) {
+    let books = fresh::<Book3>(&db).await;
+    for id in 0..N {
+        let buyers = match id % 5 {
+            0 | 3 => vec![],
+            1 => vec![1, 2, 3],
+            2 => vec![1, 2, 3, 4],
+            _ => continue,
+        };
+        books.insert(&Book3::new(id, buyers)).await.unwrap();
+    }
+    let parents = books.collection().name().to_owned();
+    let validator = doc! { "buyers": { "$not": { "$gte": 1000 } } };
+    let change = doc! { "collMod": parents, "validator": validator };
+    db.run_command(change).await.unwrap();
+    let item = |id: i64| if id % 5 == 3 { 1000 } else { 9 };
+    let pushes = (0..N).map(|id| books.push(&id, item(id)).into_future());
+    let results = join_all(pushes).await;
+    for (id, result) in (0..N).zip(results) {
+        match (id % 5, result) {
+            (0..=2, result) => assert_eq!(result.unwrap(), Appended::Stored, "{id}"),
+            (3, result) => assert!(!result.unwrap_err().is_maybe_stored(), "{id}"),
+            (_, result) => assert!(result.unwrap_err().is_not_found(), "{id}"),
+        }
+    }
+    let stored = dense(&books).await;
+    for id in 0..N {
+        let expected: &[i64] = match id % 5 {
+            0 => &[9],
+            1 => &[1, 2, 3, 9],
+            2 => &[1, 2, 3, 4, 9],
+            3 => &[],
+            _ => {
+                assert!(!stored.contains_key(&id), "a push inserted the parent {id}");
+                continue;
+            }
+        };
+        assert_eq!(stored[&id].all(), expected, "O1: {id}");
+    }
+}
+
+/// One push to each of many parents takes few commands.
+#[bucket_testkit::test]
+async fn a_command_carries_pushes_to_many_parents(Recorded(db, record): Recorded) {
+    let books = fresh::<Book3>(&db).await;
+    insert_empty(&books, N).await;
+    for round in 0..3 {
+        record.take();
+        let pushes = (0..N).map(|id| books.push(&id, round).into_future());
+        for result in join_all(pushes).await {
+            assert_eq!(result.unwrap(), Appended::Stored);
+        }
+        let commands = record.take().len();
+        assert!(commands <= 8, "{commands} commands in round {round}");
+    }
+    let stored = dense(&books).await;
+    assert!(
+        stored.values().all(|stored| stored.all() == [0, 1, 2]),
+        "O1"
+    );
+}
+
+/// Writers of many parents beside each other: what an array has no room for goes to the extras, and an item that
+/// several of them push is stored once.
+#[bucket_testkit::test(multi_thread)]
+async fn o1_o5_writers_of_many_parents_keep_their_order(db: Live) {
+    let books = fresh::<Book3x2>(&db).await;
+    insert_empty(&books, 10).await;
+    let mut writers = JoinSet::new();
+    for writer in 0..8 {
+        let books = books.clone();
+        writers.spawn(async move {
+            for n in 0..100 {
+                books
+                    .push(&((n * 7 + writer) % 10), writer * 1000 + n)
+                    .await
+                    .unwrap();
+            }
+        });
+    }
+    writers.join_all().await;
+    let stored = dense(&books).await;
+    let mut all = Vec::new();
+    for stored in stored.values() {
+        assert_in_order(&stored.all(), |item| item / 1000);
+        all.extend(stored.all());
+    }
+    all.sort_unstable();
+    let expected = (0..8).flat_map(|writer| (0..100).map(move |n| writer * 1000 + n));
+    assert_eq!(all, Vec::from_iter(expected), "O1");
 }
 
 #[bucket_testkit::test]

@@ -135,6 +135,44 @@ async fn a_numbered_command_is_carried_out_once_however_often_it_is_sent(db: Liv
     );
 }
 
+/// How a command learns which of its statements found nothing: the answer to a repetition names those that had been
+/// carried out. A statement that had found nothing is tried again.
+#[bucket_testkit::test]
+async fn a_repeated_command_names_the_statements_that_it_had_carried_out(db: Live) {
+    if is_cluster().await {
+        return;
+    }
+    let mut session = db.client().start_session().await.unwrap();
+    update(&db, vec![push(1, "1"), push(3, "3")], false).await;
+    let fill = |key: i64| {
+        let mut statement = push(key, "");
+        statement.insert("upsert", false);
+        statement
+    };
+    let number_of = 1 << 40;
+    let mut send = async |before: &[i64]| {
+        let statements = vec![fill(1), fill(2), fill(3)];
+        let reply = numbered(&db, &mut session, number_of, statements);
+        let reply = reply.await.unwrap();
+        let retried = reply.get_array("retriedStmtIds").cloned();
+        let retried = retried.unwrap_or_default();
+        let retried = Vec::from_iter(retried.iter().map(|id| number(Some(id))));
+        assert_eq!(retried, before, "{reply}");
+        number(reply.get("n"))
+    };
+    assert_eq!(send(&[]).await, 2);
+    assert_eq!(send(&[0, 2]).await, 2);
+    update(&db, vec![push(2, "2")], false).await;
+    assert_eq!(send(&[0, 2]).await, 3, "it is carried out now");
+    assert_eq!(send(&[0, 1, 2]).await, 3);
+    let buckets = documents(&db.collection::<Document>("buckets")).await;
+    assert!(
+        buckets
+            .iter()
+            .all(|bucket| number(bucket.get("count")) == 2)
+    );
+}
+
 /// A transaction that is started and aborted without a command costs no round trip and advances the
 /// driver's own number for the session. That keeps our number below the driver's.
 #[bucket_testkit::test]

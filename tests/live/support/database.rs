@@ -65,9 +65,9 @@ pub(crate) async fn is_cluster() -> bool {
     CLUSTER.get().is_some_and(Option::is_some)
 }
 
-/// Whether the runtime numbers commands of several statements: on a replica set below 8.0 it does.
+/// Whether the runtime numbers commands of several statements: on a replica set it does.
 pub(crate) async fn numbers_its_commands() -> bool {
-    !is_cluster().await && wire_version().await < 25
+    !is_cluster().await
 }
 
 /// The server's version of the wire protocol: 17 is server 6.0, 27 is 8.2.

@@ -1,16 +1,19 @@
-//! The push of an item together with others that wait for the same parent.
+//! The push of an item together with others that wait: those for the same parent, and for other parents.
+
+use std::{mem, sync::Arc};
 
 use mongodb::bson::Bson;
 
 use super::waiting_items::WaitingItems;
 use crate::{
     Result,
-    outlier::{parent_handle::ParentHandle, waiting_pushes::Turn},
+    outlier::{collections::OutlierCollections, command::ParentScope, parent_handle::ParentHandle},
+    protocol::command::Update,
     server::call::{self, Calls},
-    value::element::value_size,
     write::{
         appended::Appended,
-        combine::caller::{Caller, answer_of, let_callers_run},
+        combine::{Caller, InFlight, SendWaiting},
+        item::Entry,
     },
 };
 
@@ -18,50 +21,34 @@ impl ParentHandle {
     /// Pushes one item, together with other waiting ones.
     pub(super) async fn push_with_others(self, element: Bson) -> Result<Appended> {
         self.note_call();
-        let bytes = value_size(&element);
-        call::bytes(|| bytes);
-        let waiting = &self.collections.waiting;
-        let (caller, answered) = waiting.room.enter(bytes).await;
-        if let Some(turn) = waiting.add(&self.scope.extras.prefix, caller, element) {
-            tokio::spawn(Box::pin(self.clone().push_waiting(turn)));
-        }
-        let appended = answer_of(answered, self.parent()).await;
+        let entry = Entry::from(element);
+        call::bytes(|| entry.size);
+        let Self { collections, scope } = &self;
+        let prefix = &scope.extras.prefix;
+        let combiner = &collections.combiner;
+        let pushed = combiner.send_with_others(collections, self.parent(), prefix, scope, entry);
+        let appended = pushed.await;
         if let Ok(Appended::Stored) = appended {
             call::items(1);
         }
         appended
     }
 
-    /// Pushes what waits, until nothing does.
-    async fn push_waiting(self, mut turn: Turn) {
-        loop {
-            let pushes = turn.take();
-            if pushes.is_empty() {
-                return;
-            }
-            let has_several = pushes.len() > 1;
-            self.push_all(pushes).await;
-            if has_several {
-                let_callers_run().await;
-            }
-        }
-    }
-
     /// Pushes these items, and gives each caller its own result. If one item may have failed the others, each
     /// that is not stored is pushed by itself.
-    async fn push_all(&self, pushes: Vec<(Caller, Bson)>) {
+    async fn push_all(&self, pushes: Vec<(Caller, Entry)>) {
         let calls = Calls::of_all(pushes.iter().map(|(caller, _)| &caller.calls));
-        let mut items = WaitingItems::new(pushes.iter().map(|(_, item)| item.clone()).collect());
+        let mut items = WaitingItems::new(elements(&pushes));
         let pushed = calls.carry(self.push(&mut items, None)).await;
         let is_alone = pushes.len() == 1;
-        for (place, (caller, element)) in pushes.into_iter().enumerate() {
+        for (place, (caller, entry)) in pushes.into_iter().enumerate() {
             let answer = items.answer(place);
             let result = match &pushed {
                 Ok(()) => Ok(answer),
                 // An equal item that waited, too, may be the one that failed.
                 Err(_) if answer == Appended::Stored => Ok(answer),
                 Err(error) if is_alone || error.is_maybe_stored() => Err(error.clone()),
-                Err(_) => self.push_alone(&caller, element).await,
+                Err(_) => self.push_alone(&caller, entry.element).await,
             };
             caller.answer(result);
         }
@@ -73,4 +60,101 @@ impl ParentHandle {
         calls.carry(self.push(&mut items, None)).await?;
         Ok(items.answer(0))
     }
+
+    /// The push into the parent's array as one of several statements, unless the items belong to the extras or
+    /// no document can hold one.
+    fn first_statement(&self, pushes: &[(Caller, Entry)]) -> Option<Update> {
+        let elements = elements(pushes);
+        let (fit, _) = self.find_misfit(&elements);
+        let is_sent = !self.is_known() && !elements.is_empty() && fit == elements.len();
+        is_sent.then(|| self.scope.push(elements))
+    }
+}
+
+impl SendWaiting for OutlierCollections {
+    type Key = ParentScope;
+
+    async fn send(&self, mut parents: Vec<InFlight<ParentScope>>) -> Vec<InFlight<ParentScope>> {
+        match parents.len() {
+            1 => vec![self.push_each(parents.remove(0)).await],
+            _ => self.push_to_arrays(parents).await,
+        }
+    }
+}
+
+impl OutlierCollections {
+    fn parent(&self, scope: &ParentScope) -> ParentHandle {
+        ParentHandle {
+            collections: self.clone(),
+            scope: scope.clone(),
+        }
+    }
+
+    /// Pushes all items of one parent.
+    async fn push_each(&self, mut parent: InFlight<ParentScope>) -> InFlight<ParentScope> {
+        let pushes = mem::take(&mut parent.items);
+        if !pushes.is_empty() {
+            self.parent(&parent.key).push_all(pushes).await;
+        }
+        parent
+    }
+
+    /// Pushes into the arrays of these parents in one command. A parent that the server leaves as it is goes on by
+    /// itself: it may be full or missing, or hold the item.
+    async fn push_to_arrays(
+        &self,
+        parents: Vec<InFlight<ParentScope>>,
+    ) -> Vec<InFlight<ParentScope>> {
+        let (mut sent, mut updates) = (Vec::new(), Vec::new());
+        for parent in parents {
+            match self.parent(&parent.key).first_statement(&parent.items) {
+                Some(update) => {
+                    updates.push(update);
+                    sent.push(parent);
+                }
+                None => self.push_apart(parent),
+            }
+        }
+        if sent.is_empty() {
+            return sent;
+        }
+        let callers = sent.iter().flat_map(|parent| &parent.items);
+        let calls = Calls::of_all(callers.map(|(caller, _)| &caller.calls));
+        let results = match calls.carry(self.parents.update_found(updates)).await {
+            Ok(results) => results,
+            Err(error) => sent.iter().map(|_| Err(error.clone())).collect(),
+        };
+        let mut done = Vec::with_capacity(sent.len());
+        for (mut parent, result) in sent.into_iter().zip(results) {
+            let target = self.parents.target_of(&parent.key.extras);
+            let is_found = result.map_err(|error| target.write_error(error));
+            let answer = match is_found {
+                Ok(true) => Ok(Appended::Stored),
+                Err(error) if error.is_maybe_stored() => Err(error),
+                // By itself, it succeeds or fails for a reason of its own.
+                Ok(false) | Err(_) => {
+                    self.push_apart(parent);
+                    continue;
+                }
+            };
+            for (caller, _) in mem::take(&mut parent.items) {
+                caller.answer(answer.clone());
+            }
+            done.push(parent);
+        }
+        done
+    }
+
+    /// Pushes all items of one parent in a task of its own.
+    fn push_apart(&self, parent: InFlight<ParentScope>) {
+        let collections = self.clone();
+        let queue = Arc::clone(&parent.queue);
+        queue.continue_with(self.clone(), async move {
+            drop(collections.push_each(parent).await);
+        });
+    }
+}
+
+fn elements(pushes: &[(Caller, Entry)]) -> Vec<Bson> {
+    Vec::from_iter(pushes.iter().map(|(_, entry)| entry.element.clone()))
 }

@@ -22,14 +22,15 @@ impl<T: Outlier> Outliers<T> {
     /// [`Stored`](crate::Appended::Stored); if items are [`unique`](macro@crate::Outlier#unique),
     /// [`AlreadyThere`](crate::Appended::AlreadyThere) for one that the parent or its extras hold.
     ///
-    /// Pushes to one parent that wait at the same time in this handle and its clones are combined, as
+    /// Pushes that wait at the same time in this handle and its clones are combined, as
     /// [appends](crate::Buckets::append) are: while a command for a parent is in flight, further items of the
-    /// parent wait, and the next command carries all of them. Each caller gets the result of its own item, and
-    /// an item that is refused takes no others with it. Pushes to different parents do not wait for each other.
-    /// In a session, every push has commands of its own.
+    /// parent wait, and the next command carries all of them; items for the arrays of other parents share a
+    /// command, too. Each caller gets the result of its own item, and an item that is refused takes no others with
+    /// it. In a session, every push has commands of its own.
     ///
     /// Round trips: one to a parent with room, and one to a parent that this handle knows as an
-    /// outlier; three when it learns that, and up to five for an item that opens an extras document. With a
+    /// outlier; three when it learns that, and up to five for an item that opens an extras document. One more if the
+    /// push shared a command with those to other parents, and its parent turned out to have no room. With a
     /// [total](macro@crate::Outlier#total), two more for an item that goes to the extras.
     ///
     /// If items are `unique`: one to a parent with room, and two to one that this handle knows as an outlier; five

@@ -58,6 +58,9 @@ pub(in crate::server) struct Reply {
     pub(super) n: i64,
     #[serde(default)]
     write_errors: Vec<RefusedStatement>,
+    /// The indexes of those statements that the server had carried out before, under the same number.
+    #[serde(default)]
+    retried_stmt_ids: Vec<usize>,
     write_concern_error: Option<WriteConcernError>,
     #[serde(default)]
     error_labels: Vec<String>,
@@ -86,6 +89,16 @@ impl Reply {
         let is_killed =
             |refused: &RefusedStatement| refused.error.code == Code::QueryPlanKilled as i32;
         self.write_errors.iter().any(is_killed)
+    }
+
+    /// Whether each of these statements found a document, if the answer tells.
+    pub(super) fn found(&self, statements: usize) -> Option<Vec<bool>> {
+        let (found, refused) = (self.n as usize, self.write_errors.len());
+        if found + refused >= statements {
+            return Some(vec![true; statements]);
+        }
+        let before = &self.retried_stmt_ids;
+        (found == before.len()).then(|| (0..statements).map(|at| before.contains(&at)).collect())
     }
 
     /// The results of `statements` statements.

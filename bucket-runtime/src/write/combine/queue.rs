@@ -1,24 +1,19 @@
-//! The waiting appends, and the keys with a command in flight.
+//! What waits in a handle, key by key, and the keys with a command in flight.
 
 use std::{
     collections::{HashMap, VecDeque},
-    mem,
+    future::Future,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use super::{
     EAGER_WORKERS, KEYS_PER_FURTHER_WORKER, MAX_WORKERS,
-    caller::{Caller, WaitingRoom, answer_of},
-    flush,
+    caller::{Caller, WaitingRoom, answer_of, let_callers_run},
 };
 use crate::{
     Result,
-    protocol::command::KeyScope,
-    write::{
-        appended::Appended,
-        engine::{Batch, COMMAND_BYTES, Engine, NewestBucket},
-        item::Entry,
-    },
+    server::target::Target,
+    write::{appended::Appended, engine::COMMAND_BYTES, item::Entry},
 };
 
 /// How many keys share a command at most.
@@ -27,101 +22,149 @@ const KEYS_PER_COMMAND: usize = 1000;
 /// How many items of one key are taken at once.
 const ITEMS_PER_KEY: usize = 10_000;
 
-/// The waiting appends of one handle and its clones.
-#[derive(Debug, Clone)]
-pub(crate) struct Combiner {
-    engine: Engine,
-    queue: Arc<Queue>,
+/// The waiting calls of one handle and its clones. `K` is what their commands need to know of a key.
+#[derive(Debug)]
+pub(crate) struct Combiner<K> {
+    queue: Arc<Queue<K>>,
     room: WaitingRoom,
 }
 
-#[derive(Debug, Default)]
-pub(super) struct Queue(Mutex<QueueState>);
+/// Whoever sends what waits.
+pub(crate) trait SendWaiting: Clone + Send + Sync + 'static {
+    type Key: Clone + Send + 'static;
 
-#[derive(Debug, Default)]
-struct QueueState {
-    /// The keys with a waiting append or a command in flight, by the prefix of their ids.
-    key_queues: HashMap<String, KeyQueue>,
-    /// The keys with a waiting append and no command in flight, in order of arrival.
+    /// Sends the next statement of each key in one command, or all items of a single key. Returns the keys whose
+    /// callers are answered. Keys that need a further command continue in other tasks
+    /// ([`Queue::continue_with`]), so that no key waits for another.
+    fn send(
+        &self,
+        keys: Vec<InFlight<Self::Key>>,
+    ) -> impl Future<Output = Vec<InFlight<Self::Key>>> + Send;
+}
+
+#[derive(Debug)]
+pub(crate) struct Queue<K>(Mutex<QueueState<K>>);
+
+#[derive(Debug)]
+struct QueueState<K> {
+    /// The keys with a waiting item or a command in flight, by the prefix of their ids.
+    key_queues: HashMap<String, KeyQueue<K>>,
+    /// The keys with a waiting item and no command in flight, in order of arrival.
     ready: VecDeque<String>,
     workers: usize,
 }
 
 #[derive(Debug)]
-struct KeyQueue {
-    scope: KeyScope,
+struct KeyQueue<K> {
+    key: K,
     waiting: VecDeque<(Caller, Entry)>,
-    /// The newest bucket as the last command has found it.
-    newest_bucket: NewestBucket,
 }
 
-impl Combiner {
-    pub(crate) fn new(engine: Engine) -> Self {
+/// A key with a command in flight. Dropping it lets the next one be sent, which knows of the key what this one has
+/// found.
+#[derive(Debug)]
+pub(crate) struct InFlight<K: Clone> {
+    pub(crate) queue: Arc<Queue<K>>,
+    prefix: String,
+    pub(crate) key: K,
+    pub(crate) items: Vec<(Caller, Entry)>,
+}
+
+/// The right to send commands, one after the other; at most `MAX_WORKERS` exist.
+#[derive(Debug)]
+struct Worker<K> {
+    queue: Arc<Queue<K>>,
+    is_at_work: bool,
+}
+
+impl<K> Clone for Combiner<K> {
+    fn clone(&self) -> Self {
         Self {
-            engine,
-            queue: Arc::default(),
+            queue: Arc::clone(&self.queue),
+            room: self.room.clone(),
+        }
+    }
+}
+
+impl<K> Default for Combiner<K> {
+    fn default() -> Self {
+        let state = QueueState {
+            key_queues: HashMap::new(),
+            ready: VecDeque::new(),
+            workers: 0,
+        };
+        Self {
+            queue: Arc::new(Queue(Mutex::new(state))),
             room: WaitingRoom::default(),
         }
     }
+}
 
-    /// Appends one item, together with other waiting ones.
-    pub(crate) async fn append(&self, scope: KeyScope, entry: Entry) -> Result<Appended> {
+impl<K: Clone + Send + 'static> Combiner<K> {
+    /// Lets the current call's item wait until a command carries it, together with other waiting ones.
+    pub(crate) async fn send_with_others(
+        &self,
+        sender: &impl SendWaiting<Key = K>,
+        target: Target<'_>,
+        prefix: &str,
+        key: &K,
+        entry: Entry,
+    ) -> Result<Appended> {
         let (caller, answered) = self.room.enter(entry.size).await;
-        self.queue.push(&scope, caller, entry);
+        self.queue.push(prefix, key, caller, entry);
         if let Some(worker) = Worker::new(&self.queue) {
             // In a box, since tokio would move the 13 kB of this future several times.
-            tokio::spawn(Box::pin(flush::work(self.engine.clone(), worker)));
+            tokio::spawn(Box::pin(worker.work(sender.clone())));
         }
-        answer_of(answered, self.engine.target_of(&scope)).await
+        answer_of(answered, target).await
     }
 }
 
-impl Queue {
-    /// Adds an append to the queue of its key.
-    fn push(&self, scope: &KeyScope, caller: Caller, entry: Entry) {
-        let mut state = self.lock();
-        if let Some(key_queue) = state.key_queues.get_mut(&scope.prefix) {
-            key_queue.waiting.push_back((caller, entry));
-            return;
-        }
-        let key_queue = KeyQueue {
-            scope: scope.clone(),
-            waiting: VecDeque::from([(caller, entry)]),
-            newest_bucket: NewestBucket::Unknown,
-        };
-        (state.key_queues).insert(scope.prefix.clone(), key_queue);
-        state.ready.push_back(scope.prefix.clone());
-    }
-
-    fn lock(&self) -> MutexGuard<'_, QueueState> {
+impl<K> Queue<K> {
+    fn lock(&self) -> MutexGuard<'_, QueueState<K>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl QueueState {
-    /// How many appends of a key wait, and the bytes of the first one.
+impl<K: Clone + Send + 'static> Queue<K> {
+    /// Adds an item to the queue of its key.
+    fn push(&self, prefix: &str, key: &K, caller: Caller, entry: Entry) {
+        let mut state = self.lock();
+        if let Some(key_queue) = state.key_queues.get_mut(prefix) {
+            key_queue.waiting.push_back((caller, entry));
+            return;
+        }
+        let key_queue = KeyQueue {
+            key: key.clone(),
+            waiting: VecDeque::from([(caller, entry)]),
+        };
+        state.key_queues.insert(prefix.to_owned(), key_queue);
+        state.ready.push_back(prefix.to_owned());
+    }
+
+    /// Goes on with keys in a task of its own, and then sends what has become ready meanwhile.
+    pub(crate) fn continue_with(
+        self: Arc<Self>,
+        sender: impl SendWaiting<Key = K>,
+        rest: impl Future<Output = ()> + Send + 'static,
+    ) {
+        tokio::spawn(Box::pin(async move {
+            rest.await;
+            if let Some(worker) = Worker::new(&self) {
+                worker.work(sender).await;
+            }
+        }));
+    }
+}
+
+impl<K> QueueState<K> {
+    /// How many items of a key wait, and the bytes of the first one.
     fn waiting(&self, prefix: &str) -> (usize, usize) {
         let Some(KeyQueue { waiting, .. }) = self.key_queues.get(prefix) else {
             return (0, 0);
         };
         let first = waiting.front();
         (waiting.len(), first.map_or(0, |(_, entry)| entry.size))
-    }
-
-    /// Takes the waiting appends of a key, except those whose callers were dropped.
-    fn take_batch(&mut self, prefix: &str, engine: &Engine) -> Option<Batch<Caller>> {
-        let key_queue = self.key_queues.get_mut(prefix)?;
-        let first = key_queue.waiting.len().min(ITEMS_PER_KEY);
-        let rest = key_queue.waiting.split_off(first);
-        let taken = mem::replace(&mut key_queue.waiting, rest);
-        let taken = taken.into_iter();
-        let taken = taken.filter(|(caller, _)| caller.is_waiting());
-        let scope = key_queue.scope.clone().by(engine.index.get());
-        let mut batch = Batch::with_owners(scope, taken);
-        batch.is_unordered = true;
-        batch.newest_bucket = mem::replace(&mut key_queue.newest_bucket, NewestBucket::Unknown);
-        engine.recall(&mut batch, false);
-        Some(batch)
     }
 
     /// Whether this many workers would have enough to send.
@@ -134,23 +177,9 @@ impl QueueState {
     }
 }
 
-/// The right to send commands, one after the other; at most `MAX_WORKERS` exist.
-#[derive(Debug)]
-pub(super) struct Worker {
-    queue: Arc<Queue>,
-    is_at_work: bool,
-}
-
-/// A key with a command in flight. Dropping it lets the next one be sent.
-#[derive(Debug)]
-pub(super) struct InFlight {
-    pub(super) queue: Arc<Queue>,
-    pub(super) batch: Batch<Caller>,
-}
-
-impl Worker {
+impl<K: Clone + Send + 'static> Worker<K> {
     /// A further worker, if what waits is worth one.
-    pub(super) fn new(queue: &Arc<Queue>) -> Option<Self> {
+    fn new(queue: &Arc<Queue<K>>) -> Option<Self> {
         let mut state = queue.lock();
         if !state.is_worth(state.workers + 1) {
             return None;
@@ -163,9 +192,25 @@ impl Worker {
         })
     }
 
-    /// Takes what the next command carries: one key with several waiting appends, or several keys with one
+    /// Sends commands until nothing waits any more.
+    async fn work(mut self, sender: impl SendWaiting<Key = K>) {
+        loop {
+            let keys = self.take_next();
+            if keys.is_empty() {
+                return;
+            }
+            let has_several = keys.iter().map(|key| key.items.len()).sum::<usize>() > 1;
+            let done = sender.send(keys).await;
+            if has_several {
+                let_callers_run().await;
+            }
+            drop(done);
+        }
+    }
+
+    /// Takes what the next command carries: one key with several waiting items, or several keys with one
     /// each. If nothing waits the result is empty, and the worker has ended.
-    pub(super) fn take_next(&mut self, engine: &Engine) -> Vec<InFlight> {
+    fn take_next(&mut self) -> Vec<InFlight<K>> {
         let mut state = self.queue.lock();
         let mut taken = Vec::new();
         let mut passed = VecDeque::new();
@@ -185,10 +230,7 @@ impl Worker {
                 state.ready.push_front(prefix);
                 break;
             }
-            taken.extend(state.take_batch(&prefix, engine).map(|batch| InFlight {
-                queue: Arc::clone(&self.queue),
-                batch,
-            }));
+            taken.extend(self.take_items(&mut state, prefix));
             if waiting > 1 {
                 break;
             }
@@ -202,10 +244,22 @@ impl Worker {
         }
         taken
     }
+
+    /// Takes the waiting items of a key, except those whose callers were dropped.
+    fn take_items(&self, state: &mut QueueState<K>, prefix: String) -> Option<InFlight<K>> {
+        let KeyQueue { key, waiting } = state.key_queues.get_mut(&prefix)?;
+        let taken = waiting.drain(..waiting.len().min(ITEMS_PER_KEY));
+        Some(InFlight {
+            queue: Arc::clone(&self.queue),
+            prefix,
+            key: key.clone(),
+            items: taken.filter(|(caller, _)| caller.is_waiting()).collect(),
+        })
+    }
 }
 
 /// Gives a worker's place back if its task was ended in the middle.
-impl Drop for Worker {
+impl<K> Drop for Worker<K> {
     fn drop(&mut self) {
         if self.is_at_work {
             self.queue.lock().workers -= 1;
@@ -213,23 +267,20 @@ impl Drop for Worker {
     }
 }
 
-impl Drop for InFlight {
-    /// The key's next command knows the newest bucket that this one has found.
+impl<K: Clone> Drop for InFlight<K> {
     fn drop(&mut self) {
         let mut state = self.queue.lock();
         let QueueState {
             key_queues, ready, ..
         } = &mut *state;
-        let prefix = &self.batch.scope.prefix;
-        let Some(key_queue) = key_queues.get_mut(prefix) else {
+        let Some(key_queue) = key_queues.get_mut(&self.prefix) else {
             return;
         };
         if key_queue.waiting.is_empty() {
-            key_queues.remove(prefix);
+            key_queues.remove(&self.prefix);
         } else {
-            let known = &mut self.batch.newest_bucket;
-            key_queue.newest_bucket = mem::replace(known, NewestBucket::Unknown);
-            ready.push_back(prefix.clone());
+            key_queue.key.clone_from(&self.key);
+            ready.push_back(self.prefix.clone());
         }
     }
 }

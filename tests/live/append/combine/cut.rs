@@ -32,8 +32,8 @@ fn items<T: Mark>(keys: i64, first: i64) -> impl Iterator<Item = T> {
     (first..first + N).map(move |n| T::new(n % keys, n))
 }
 
-/// Cuts the first command, and a later one; every append is acknowledged and stored once. From 8.0 on
-/// an append may be in doubt: if the server refuses a statement of the repeated `bulkWrite`, the driver
+/// Cuts the first command, and a later one; every append is acknowledged and stored once. Behind
+/// a `mongos` an append may be in doubt: if the server refuses a statement of the repeated `bulkWrite`, the driver
 /// returns the error of the broken connection instead.
 async fn repeated<T: Mark>(db: &Database, fates: &[&[Fate]]) {
     let (proxy, marks, direct) = opened::<T>(db).await;

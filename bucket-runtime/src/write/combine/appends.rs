@@ -1,40 +1,86 @@
 //! Sends the waiting appends, and gives each caller its own result.
 
-use std::sync::Arc;
+use std::{mem, sync::Arc};
 
 use futures_util::future::BoxFuture;
 
 use super::{
-    caller::{Caller, let_callers_run},
-    queue::{InFlight, Worker},
+    caller::Caller,
+    queue::{Combiner, InFlight, SendWaiting},
 };
 use crate::{
-    Error,
+    Error, Result,
     error::is_impossible_id,
+    protocol::command::KeyScope,
     server::{call::Calls, many::Results},
-    write::engine::{Carried, Engine, SendMode},
+    write::{
+        appended::Appended,
+        engine::{Batch, Carried, Engine, NewestBucket, SendMode},
+        item::Entry,
+    },
 };
 
-/// Sends commands until nothing waits any more.
-pub(super) async fn work(engine: Engine, mut worker: Worker) {
-    loop {
-        let mut keys = worker.take_next(&engine);
-        let has_several = keys.iter().map(|key| key.batch.len()).sum::<usize>() > 1;
-        let done = match keys.len() {
-            0 => return,
-            1 => vec![keys.remove(0).send(&engine).await],
-            _ => send_all(&engine, keys).await,
+/// A key as its next command needs it.
+#[derive(Debug, Clone)]
+pub(crate) struct CombinedKey {
+    scope: KeyScope,
+    /// The newest bucket as the last command has found it.
+    newest_bucket: NewestBucket,
+}
+
+/// The appends of a key that a command carries.
+struct KeyAppends {
+    batch: Batch<Caller>,
+    in_flight: InFlight<CombinedKey>,
+}
+
+impl Engine {
+    /// Appends one item, together with other waiting ones.
+    pub(crate) async fn append_with_others(
+        &self,
+        combiner: &Combiner<CombinedKey>,
+        scope: KeyScope,
+        entry: Entry,
+    ) -> Result<Appended> {
+        let key = CombinedKey {
+            scope,
+            newest_bucket: NewestBucket::Unknown,
         };
-        if has_several {
-            let_callers_run().await;
-        }
-        drop(done);
+        let target = self.target_of(&key.scope);
+        let prefix = &key.scope.prefix;
+        (combiner.send_with_others(self, target, prefix, &key, entry)).await
     }
 }
 
-impl InFlight {
+impl SendWaiting for Engine {
+    type Key = CombinedKey;
+
+    async fn send(&self, keys: Vec<InFlight<CombinedKey>>) -> Vec<InFlight<CombinedKey>> {
+        let keys = keys.into_iter().map(|key| KeyAppends::new(key, self));
+        let mut keys: Vec<_> = keys.collect();
+        match keys.len() {
+            1 => vec![keys.remove(0).send(self).await],
+            _ => send_all(self, keys).await,
+        }
+    }
+}
+
+impl KeyAppends {
+    fn new(mut in_flight: InFlight<CombinedKey>, engine: &Engine) -> Self {
+        let items = mem::take(&mut in_flight.items);
+        let CombinedKey {
+            scope,
+            newest_bucket,
+        } = &mut in_flight.key;
+        let mut batch = Batch::with_owners(scope.clone().by(engine.index.get()), items);
+        batch.is_unordered = true;
+        batch.newest_bucket = mem::replace(newest_bucket, NewestBucket::Unknown);
+        engine.recall(&mut batch, false);
+        Self { batch, in_flight }
+    }
+
     /// Sends all of the key's appends, in as many commands as necessary.
-    async fn send(mut self, engine: &Engine) -> Self {
+    async fn send(mut self, engine: &Engine) -> InFlight<CombinedKey> {
         let answer = |caller: Caller, result| {
             caller.answer(result);
             true
@@ -43,21 +89,26 @@ impl InFlight {
         calls
             .carry(engine.append_each(&mut self.batch, answer))
             .await;
-        self
+        self.end()
     }
 
     /// Answers all of the key's callers with the error; nothing was stored.
-    fn refuse(mut self, error: &Error) -> Self {
+    fn refuse(mut self, error: &Error) -> InFlight<CombinedKey> {
         for caller in self.batch.take_owners() {
             caller.answer(Err(error.clone()));
         }
-        self
+        self.end()
+    }
+
+    /// The next command of the key knows its newest bucket.
+    fn end(mut self) -> InFlight<CombinedKey> {
+        self.in_flight.key.newest_bucket = self.batch.newest_bucket;
+        self.in_flight
     }
 }
 
-/// Sends the next statement of each key in one command. Keys that need a further one continue in other
-/// tasks, so that no key waits for another. Returns the keys that are done.
-async fn send_all(engine: &Engine, keys: Vec<InFlight>) -> Vec<InFlight> {
+/// Sends the next statement of each key in one command. Returns the keys that are done.
+async fn send_all(engine: &Engine, keys: Vec<KeyAppends>) -> Vec<InFlight<CombinedKey>> {
     let mut done = Vec::with_capacity(keys.len());
     let (mut sent, mut updates) = (Vec::new(), Vec::new());
     for key in keys {
@@ -93,9 +144,9 @@ async fn send_all(engine: &Engine, keys: Vec<InFlight>) -> Vec<InFlight> {
 /// Updates each key's batch by the server's answer to its statement. Returns the keys that are done.
 async fn note_outcomes(
     engine: &Engine,
-    sent: Vec<(InFlight, Carried)>,
+    sent: Vec<(KeyAppends, Carried)>,
     results: Results,
-) -> Vec<InFlight> {
+) -> Vec<InFlight<CombinedKey>> {
     let (mut done, mut left) = (Vec::new(), Vec::new());
     for ((mut key, carried), result) in sent.into_iter().zip(results) {
         let stored = match result {
@@ -110,35 +161,41 @@ async fn note_outcomes(
             Ok(()) => left.push(key),
         }
     }
-    send_alone(engine, left);
+    send_rest(engine, left);
     done
 }
 
 /// Sends the rest of these keys' appends in tasks of their own.
-fn send_alone(engine: &Engine, keys: Vec<InFlight>) {
-    let needs_number = |key: &InFlight| key.batch.needs_last_bucket();
+fn send_rest(engine: &Engine, keys: Vec<KeyAppends>) {
+    let needs_number = |key: &KeyAppends| key.batch.needs_last_bucket();
     let (opening, others): (Vec<_>, Vec<_>) = keys.into_iter().partition(needs_number);
-    if !opening.is_empty() {
-        tokio::spawn(open_all(engine.clone(), opening));
+    if let Some(first) = opening.first() {
+        let queue = Arc::clone(&first.in_flight.queue);
+        queue.continue_with(engine.clone(), open_all(engine.clone(), opening));
     }
     for key in others {
-        tokio::spawn(send_rest(engine.clone(), key));
+        send_alone(engine, key);
     }
 }
 
+/// Sends the rest of a key's appends in a task of its own.
+fn send_alone(engine: &Engine, key: KeyAppends) {
+    let (queue, engine) = (Arc::clone(&key.in_flight.queue), engine.clone());
+    queue.continue_with(engine.clone(), async move {
+        drop(key.send(&engine).await);
+    });
+}
+
 /// The calls that wait for the appends of these keys.
-fn calls_of<'k>(keys: impl IntoIterator<Item = &'k InFlight>) -> Calls {
+fn calls_of<'k>(keys: impl IntoIterator<Item = &'k KeyAppends>) -> Calls {
     let callers = keys.into_iter().flat_map(|key| key.batch.owners());
     Calls::of_all(callers.map(|caller| &caller.calls))
 }
 
 /// Opens a bucket for each key, with the number after its last bucket: one command opens all, and two read
 /// the last buckets of a hundred keys. A key that loses a race here goes on by itself.
-fn open_all(engine: Engine, mut keys: Vec<InFlight>) -> BoxFuture<'static, ()> {
+fn open_all(engine: Engine, mut keys: Vec<KeyAppends>) -> BoxFuture<'static, ()> {
     Box::pin(async move {
-        let Some(queue) = keys.first().map(|key| Arc::clone(&key.queue)) else {
-            return;
-        };
         let scopes: Vec<_> = keys.iter().map(|key| &key.batch.scope).collect();
         let calls = calls_of(&keys);
         match calls.carry(engine.server.last_buckets(&scopes)).await {
@@ -151,23 +208,9 @@ fn open_all(engine: Engine, mut keys: Vec<InFlight>) -> BoxFuture<'static, ()> {
             // Each key reads its last bucket by itself, and its callers get the error.
             Err(_) => {
                 for key in keys {
-                    tokio::spawn(send_rest(engine.clone(), key));
+                    send_alone(&engine, key);
                 }
             }
-        }
-        if let Some(worker) = Worker::new(&queue) {
-            work(engine, worker).await;
-        }
-    })
-}
-
-/// Sends the rest of a key's appends, and all that have joined its queue meanwhile.
-fn send_rest(engine: Engine, key: InFlight) -> BoxFuture<'static, ()> {
-    Box::pin(async move {
-        let queue = Arc::clone(&key.queue);
-        drop(key.send(&engine).await);
-        if let Some(worker) = Worker::new(&queue) {
-            work(engine, worker).await;
         }
     })
 }
