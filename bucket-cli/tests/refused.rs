@@ -8,19 +8,15 @@ use std::path::Path;
 use std::process::Command;
 
 use bucket_runtime::bson::{Document, doc};
-use bucket_testkit::Server;
+use bucket_testkit::{Fate, Proxy, Server};
 
 #[path = "advised/newcomer.rs"]
 mod newcomer;
-#[allow(dead_code, reason = "the live tests use the rest")]
-#[path = "../../tests/live/support/proxy.rs"]
-mod proxy;
 #[path = "advised/shapes.rs"]
 #[allow(dead_code, reason = "`advise` and `advised` look at the others")]
 mod shapes;
 
 use newcomer::Newcomer;
-use proxy::{Fate, Proxy};
 
 /// What the binary did: its exit code, its output, and its words about what went wrong.
 #[derive(Debug)]
@@ -82,7 +78,7 @@ async fn a_server_that_goes_away_leaves_a_sentence_and_no_file(newcomer: Newcome
         ("quarters", "$group"),
     ] {
         for fate in [Fate::CutBefore, Fate::CutAfter] {
-            let proxy = Proxy::start(&newcomer.uri).await;
+            let proxy = Proxy::start(&newcomer.uri).await.unwrap();
             let host = &proxy.options().hosts[0];
             let uri = format!(
                 "mongodb://{host}/{}?directConnection=true",

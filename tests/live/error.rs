@@ -9,6 +9,8 @@ pub(crate) mod plan_killed;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod server;
 #[cfg(not(feature = "bson-3"))]
+pub(crate) mod silent;
+#[cfg(not(feature = "bson-3"))]
 pub(crate) mod standalone;
 pub(crate) mod stored;
 #[cfg(not(feature = "bson-3"))]

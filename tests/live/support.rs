@@ -15,7 +15,6 @@ pub(crate) mod notes;
 pub(crate) mod outliers;
 pub(crate) mod plans;
 #[cfg(not(feature = "bson-3"))]
-pub(crate) mod proxy;
 pub(crate) mod random;
 pub(crate) mod runtime;
 pub(crate) mod scale;

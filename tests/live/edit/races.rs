@@ -15,15 +15,13 @@ use bucket_runtime::{
     Buckets, Result,
     mongodb::{Database, bson::Document},
 };
+use bucket_testkit::{Fate, Proxy};
 use rand::{Rng, seq::IteratorRandom};
 use tokio::{task::JoinSet, time::timeout};
 
 use crate::{
+    support::database::{Live, documents, items, pages, server, snapshot},
     support::notes::{Note, checked, checked_documents, created, for_all_notes},
-    support::{
-        database::{Live, documents, items, pages, server, snapshot},
-        proxy::{Fate, Proxy},
-    },
 };
 
 const WRITERS: i64 = 6;
@@ -193,7 +191,7 @@ async fn calls_dropped_at_random_points(db: Live) {
 
 /// An edit is carried out once although its answer, or its command, is lost.
 async fn lost<T: Note>(proxy: &Proxy, direct: &Database) {
-    let notes = created::<T>(&proxy.database(direct.name())).await;
+    let notes = created::<T>(&proxy.database(direct.name()).unwrap()).await;
     for n in 0..3 {
         notes.append(&T::new(1, n, 0)).await.unwrap();
     }
@@ -215,6 +213,6 @@ async fn lost<T: Note>(proxy: &Proxy, direct: &Database) {
 
 #[bucket_testkit::test]
 async fn an_edit_is_carried_out_once_although_the_connection_breaks(db: Live) {
-    let proxy = Proxy::start(server().await.uri()).await;
+    let proxy = Proxy::start(server().await.uri()).await.unwrap();
     for_all_notes!(lost(&proxy, &db));
 }

@@ -10,15 +10,13 @@ use bucket_runtime::{
         bson::{DateTime, Document},
     },
 };
+use bucket_testkit::{Fate, Proxy};
 use rand::Rng;
 use tokio::task::JoinSet;
 
 use crate::{
+    support::database::{Live, Recorded, documents, items, number, numbers_its_commands, server},
     support::notes::moment,
-    support::{
-        database::{Live, Recorded, documents, items, number, numbers_its_commands, server},
-        proxy::{Fate, Proxy},
-    },
 };
 
 trait Order:
@@ -244,8 +242,8 @@ async fn a_transaction_upserts_all_or_nothing(db: Live) {
 
 #[bucket_testkit::test]
 async fn an_upsert_is_carried_out_once_although_the_connection_breaks(direct: Live) {
-    let proxy = Proxy::start(server().await.uri()).await;
-    let db = proxy.database(direct.name());
+    let proxy = Proxy::start(server().await.uri()).await.unwrap();
+    let db = proxy.database(direct.name()).unwrap();
     let orders = created::<Numbered>(&db).await;
     orders.upsert_item(&Numbered::new(0, 0, 0)).await.unwrap();
     let command = match numbers_its_commands().await {

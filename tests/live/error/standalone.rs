@@ -9,19 +9,16 @@ use bucket_runtime::{
         options::ClientOptions,
     },
 };
-use bucket_testkit::Server;
+use bucket_testkit::{
+    Fate::{CutAfter, CutBefore},
+    Proxy, Server,
+};
 
 use crate::{
     append::combine::support::{
         Mark, NOON, Numbered10, Seconds10, assert_stored, at_rest, together,
     },
-    support::{
-        database::{fresh, listening},
-        proxy::{
-            Fate::{CutAfter, CutBefore},
-            Proxy,
-        },
-    },
+    support::database::{fresh, listening},
 };
 
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize, bucket_runtime::Outlier)]
@@ -58,9 +55,9 @@ async fn works<T: Mark>(uri: &str) {
 
 /// Cuts both kinds of combined appends, and a load.
 async fn cut<T: Mark>(uri: &str) {
-    let proxy = Proxy::start(uri).await;
+    let proxy = Proxy::start(uri).await.unwrap();
     for fate in [CutBefore, CutAfter] {
-        let marks: Buckets<T> = fresh(&proxy.database("standalone")).await;
+        let marks: Buckets<T> = fresh(&proxy.database("standalone").unwrap()).await;
         let mut expected = Vec::new();
         for (first, keys) in [(0, 1), (100, 100)] {
             proxy.next("$push", [fate]);

@@ -5,26 +5,24 @@ use bucket_runtime::{
     Buckets,
     mongodb::{Database, bson::doc},
 };
+use bucket_testkit::{
+    Fate::{self, CutAfter, CutBefore, Pass},
+    Proxy,
+};
 
 use crate::{
     append::combine::support::{
         Mark, Numbered1, Numbered10, Seconds10, assert_stored, at_rest, together,
     },
-    support::{
-        database::{Live, fresh, numbers_its_commands, server},
-        proxy::{
-            Fate::{self, CutAfter, CutBefore, Pass},
-            Proxy,
-        },
-    },
+    support::database::{Live, fresh, numbers_its_commands, server},
 };
 
 const N: i64 = 150;
 
 /// A handle through a proxy, and one that bypasses it.
 async fn opened<T: Mark>(direct: &Database) -> (Proxy, Buckets<T>, Buckets<T>) {
-    let proxy = Proxy::start(server().await.uri()).await;
-    let marks = fresh::<T>(&proxy.database(direct.name())).await;
+    let proxy = Proxy::start(server().await.uri()).await.unwrap();
+    let marks = fresh::<T>(&proxy.database(direct.name()).unwrap()).await;
     (proxy, marks, T::buckets(direct).await.unwrap())
 }
 

@@ -3,16 +3,14 @@
 use std::{future::IntoFuture, time::Duration};
 
 use bucket_runtime::mongodb::Database;
+use bucket_testkit::{Fate, Proxy};
 use futures_util::poll;
 use rand::Rng;
 use tokio::task::JoinSet;
 
 use crate::{
     append::combine::support::{Mark, Millis10, Numbered2, Seconds10, at_rest, carried},
-    support::{
-        database::{Live, Recorded, fresh, server},
-        proxy::{Fate, Proxy},
-    },
+    support::database::{Live, Recorded, fresh, server},
 };
 
 /// 200 appends at the same time, half of them dropped at random moments, from before the first byte is
@@ -85,8 +83,8 @@ async fn appends_that_are_dropped_while_they_wait_are_not_sent(Recorded(db, reco
 /// queued behind it are still sent.
 #[bucket_testkit::test]
 async fn the_first_caller_of_all_may_go(direct: Live) {
-    let proxy = Proxy::start(server().await.uri()).await;
-    let marks = fresh::<Numbered2>(&proxy.database(direct.name())).await;
+    let proxy = Proxy::start(server().await.uri()).await.unwrap();
+    let marks = fresh::<Numbered2>(&proxy.database(direct.name()).unwrap()).await;
     marks.append(&Numbered2::new(7, 0)).await.unwrap();
     proxy.next("$push", [Fate::Hold]);
     let mut first = Box::pin(marks.append(&Numbered2::new(7, 1)).into_future());

@@ -6,6 +6,7 @@ use bucket_runtime::{
     Bucket, Buckets,
     mongodb::{Client, Database, bson::Document},
 };
+use bucket_testkit::{Fate, Proxy};
 use futures_util::{future::join_all, poll};
 use tokio::task::JoinSet;
 
@@ -14,10 +15,7 @@ use crate::{
         Mark, Millis2, Numbered1, Numbered10, Seconds1, Seconds10, assert_stored, carried, stored,
         together,
     },
-    support::{
-        database::{Live, Record, Recorded, fresh, listening, server},
-        proxy::{Fate, Proxy},
-    },
+    support::database::{Live, Record, Recorded, fresh, listening, server},
 };
 
 const N: i64 = 200;
@@ -168,8 +166,8 @@ async fn in_a_session_each_append_travels_alone_and_in_its_transaction(
 /// to the same key wait, and then travel together.
 #[bucket_testkit::test]
 async fn only_appends_of_the_same_key_wait_for_each_other(direct: Live) {
-    let proxy = Proxy::start(server().await.uri()).await;
-    let marks = fresh::<Seconds10>(&proxy.database(direct.name())).await;
+    let proxy = Proxy::start(server().await.uri()).await.unwrap();
+    let marks = fresh::<Seconds10>(&proxy.database(direct.name()).unwrap()).await;
     proxy.next("$push", [Fate::Hold]);
     let first = Seconds10::new(7, 0);
     let mut first = Box::pin(marks.append(&first).into_future());
@@ -216,7 +214,7 @@ async fn only_appends_of_the_same_key_wait_for_each_other(direct: Live) {
 /// eight at most.
 #[bucket_testkit::test]
 async fn further_commands_carry_several_keys(direct: Live) {
-    let proxy = Proxy::start(server().await.uri()).await;
+    let proxy = Proxy::start(server().await.uri()).await.unwrap();
     let (options, record) = listening(proxy.options());
     let client = Client::with_options(options).unwrap();
     let marks = fresh::<Seconds10>(&client.database(direct.name())).await;

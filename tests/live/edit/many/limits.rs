@@ -9,13 +9,13 @@ use bucket_runtime::{
         bson::{DateTime, doc},
     },
 };
+use bucket_testkit::{Fate, Proxy};
 use futures_util::FutureExt;
 
 use super::{filled, remove, update};
 use crate::support::{
     database::{Live, Recorded, documents, server},
     notes::{Note, Seconds, Windows, checked, for_all_notes, moment},
-    proxy::{Fate, Proxy},
 };
 
 #[bucket_testkit::test]
@@ -153,8 +153,8 @@ async fn a_transaction_edits_and_removes_many_or_none(db: Live) {
 
 #[bucket_testkit::test]
 async fn an_edit_of_many_is_carried_out_once_although_the_connection_breaks(direct: Live) {
-    let proxy = Proxy::start(server().await.uri()).await;
-    let db = proxy.database(direct.name());
+    let proxy = Proxy::start(server().await.uri()).await.unwrap();
+    let db = proxy.database(direct.name()).unwrap();
     let (notes, mut stored) = filled::<Windows>(&db, 12).await;
     for fate in [Fate::CutBefore, Fate::CutAfter] {
         proxy.next("findAndModify", [fate]);

@@ -5,25 +5,23 @@
 use std::collections::BTreeSet;
 
 use bucket_runtime::{Buckets, mongodb::Database};
+use bucket_testkit::{
+    Fate::{self, CutAfter, CutBefore, Pass},
+    Proxy,
+};
 
 use crate::{
     append::combine::support::{
         Mark, Millis10, NOON, Numbered10, Seconds2, Seconds10, assert_stored, at_rest,
     },
-    support::{
-        database::{Live, fresh, server},
-        proxy::{
-            Fate::{self, CutAfter, CutBefore, Pass},
-            Proxy,
-        },
-    },
+    support::database::{Live, fresh, server},
 };
 
 const N: i64 = 600;
 
 async fn opened<T: Mark>(direct: &Database, keys: i64) -> (Proxy, Buckets<T>, Buckets<T>) {
-    let proxy = Proxy::start(server().await.uri()).await;
-    let marks = fresh::<T>(&proxy.database(direct.name())).await;
+    let proxy = Proxy::start(server().await.uri()).await.unwrap();
+    let marks = fresh::<T>(&proxy.database(direct.name()).unwrap()).await;
     // Some keys have an open bucket, which is filled first.
     for k in (0..keys).step_by(2) {
         let first = T::new(k, -k - 1).at(NOON - 5_000);

@@ -8,16 +8,14 @@ use bucket_runtime::{
         options::{ClientOptions, IndexOptions},
     },
 };
+use bucket_testkit::{
+    Fate::{CutAfter, CutBefore},
+    Proxy,
+};
 use futures_util::TryStreamExt;
 
 #[cfg(not(feature = "bson-3"))]
-use crate::support::{
-    database::server,
-    proxy::{
-        Fate::{CutAfter, CutBefore},
-        Proxy,
-    },
-};
+use crate::support::database::server;
 use crate::{
     outlier::{
         errors::items::{Album, album},
@@ -67,8 +65,8 @@ async fn a_taken_id_is_refused_before_anything_is_stored(db: Live) {
 #[cfg(not(feature = "bson-3"))]
 #[bucket_testkit::test]
 async fn an_insert_that_is_repeated_is_told_from_a_taken_id(db: Live) {
-    let proxy = Proxy::start(server().await.uri()).await;
-    let books = fresh::<Book3>(&proxy.database(db.name())).await;
+    let proxy = Proxy::start(server().await.uri()).await.unwrap();
+    let books = fresh::<Book3>(&proxy.database(db.name()).unwrap()).await;
     for (id, fates) in [(1, &[CutAfter][..]), (2, &[CutBefore]), (3, &[CutAfter; 2])] {
         proxy.next("title", fates.iter().copied());
         let inserted = books.insert(&Book3::new(id, vec![5])).await;
