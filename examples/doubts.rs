@@ -35,7 +35,7 @@ struct Referenced {
 }
 
 const ACCOUNT: i64 = 1;
-const PAYMENTS: i64 = 60;
+const PAYMENTS: i64 = 40;
 const CENTS: i64 = 250;
 
 /// The fault of which `is_maybe_stored` warns: it sends a payment again until a call succeeds.

@@ -172,8 +172,8 @@ async fn o1_the_total_is_true_at_every_moment(db: Live) {
     // Calls that were dropped may go on for a while.
     at_rest(&books).await;
     // Snapshots, which the totals are read from, follow what a majority has acknowledged.
-    let last = db.collection::<Document>("last").insert_one(doc! {});
-    last.await.unwrap();
+    let last = db.collection::<Document>("last");
+    last.insert_one(doc! {}).await.unwrap();
     let mut read = BTreeMap::new();
     for id in [0, 1] {
         let all = books.get_all(&id).await.unwrap().unwrap();
