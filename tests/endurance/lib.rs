@@ -25,6 +25,7 @@ mod migrate;
 mod network;
 mod soak;
 mod stored;
+mod told;
 mod usage;
 mod workload;
 mod writers;
