@@ -87,9 +87,23 @@ impl Load {
 
 /// The answer to a call, or `None` if the call was dropped, as some are.
 pub(crate) async fn maybe_dropped<C: IntoFuture>(call: C) -> Option<C::Output> {
-    if rand::rng().random_ratio(1, DROPPED) {
-        let patience = rand::rng().random_range(0..20);
-        return timeout(Duration::from_millis(patience), call).await.ok();
+    let patience = patience(&mut rand::rng());
+    within(patience, call).await
+}
+
+/// How long a client waits for an answer before it drops a call; mostly for as long as it takes.
+pub(crate) fn patience(rng: &mut impl Rng) -> Option<Duration> {
+    let is_dropped = rng.random_ratio(1, DROPPED);
+    is_dropped.then(|| Duration::from_millis(rng.random_range(0..20)))
+}
+
+/// The answer to a call, or `None` if it took longer than the client waits.
+pub(crate) async fn within<C: IntoFuture>(
+    patience: Option<Duration>,
+    call: C,
+) -> Option<C::Output> {
+    match patience {
+        Some(patience) => timeout(patience, call).await.ok(),
+        None => Some(call.await),
     }
-    Some(call.await)
 }
