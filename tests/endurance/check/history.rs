@@ -11,6 +11,8 @@ mod model;
 mod order;
 mod presence;
 #[cfg(test)]
+mod random;
+#[cfg(test)]
 mod tests;
 mod values;
 

@@ -1,6 +1,10 @@
 //! A client makes one call after another, at random, and records each.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use bucket_runtime::{ItemToken, mongodb::Database};
 use rand::{Rng, rngs::StdRng, seq::IndexedRandom};
@@ -9,7 +13,7 @@ use super::{list::List, session};
 use crate::{
     Result,
     check::history::ReadOrder,
-    history::{Call, Item, Read, Way},
+    history::{Answer, Call, Item, Read, Way},
     load::{Load, patience},
 };
 
@@ -22,8 +26,8 @@ pub(super) const KEYS: i64 = 3;
 /// How many items a call has at most.
 const BULK: usize = 8;
 
-/// Edits and removals choose among this many of the newest numbers.
-const RECENT: i64 = 400;
+/// Edits, upserts and removals choose among this many of the last items that the client has read.
+const RECENT: usize = 40;
 
 /// Upserts choose among the numbers that are a multiple of this one, and removals among the others, so that
 /// what was removed stays so.
@@ -35,6 +39,8 @@ pub(super) struct Client<L> {
     pub(super) db: Database,
     pub(super) load: Arc<Load>,
     pub(super) rng: StdRng,
+    /// The last items that the client has read, by key.
+    pub(super) seen: BTreeMap<i64, Vec<i64>>,
 }
 
 /// A read in parts that goes on between other calls.
@@ -90,7 +96,7 @@ impl<L: List> Client<L> {
             let (item, begin) = (Item { n, value: n }, self.load.log.now());
             let told = self.list.add(key, &[item], None).await;
             self.record(key, begin, Call::Add(vec![(item, told[0])]));
-            if told[0] == crate::history::Answer::Acknowledged {
+            if told[0] == Answer::Acknowledged {
                 return (n, begin);
             }
         }
@@ -98,7 +104,7 @@ impl<L: List> Client<L> {
 
     async fn upsert(&mut self, key: i64) {
         let value = self.load.log.number();
-        let n = self.recent(value) / UPSERTED * UPSERTED;
+        let n = self.recent(key, value) / UPSERTED * UPSERTED;
         let item = Item { n, value };
         let (patience, begin) = (patience(&mut self.rng), self.load.log.now());
         if let Some(answer) = self.list.upsert(key, item, patience).await {
@@ -108,10 +114,7 @@ impl<L: List> Client<L> {
 
     async fn edit(&mut self, key: i64) {
         let value = self.load.log.number();
-        let count = *[1, 1, 3].choose(&mut self.rng).unwrap_or(&1);
-        let mut numbers: Vec<i64> = (0..count).map(|_| self.recent(value)).collect();
-        numbers.sort_unstable();
-        numbers.dedup();
+        let numbers = self.some_recent(key, value);
         let (patience, begin) = (patience(&mut self.rng), self.load.log.now());
         let edited = self.list.edit(key, &numbers, value, patience).await;
         if let Some(change) = edited {
@@ -124,10 +127,7 @@ impl<L: List> Client<L> {
             return;
         }
         let next = self.load.log.number();
-        let count = *[1, 1, 3].choose(&mut self.rng).unwrap_or(&1);
-        let mut numbers: Vec<i64> = (0..count).map(|_| self.recent(next)).collect();
-        numbers.sort_unstable();
-        numbers.dedup();
+        let mut numbers = self.some_recent(key, next);
         numbers.retain(|n| n % UPSERTED != 0);
         if numbers.is_empty() {
             return;
@@ -137,9 +137,21 @@ impl<L: List> Client<L> {
         self.record(key, begin, Call::Remove(change));
     }
 
-    /// A number that was given a short while ago, of this key or another one.
-    fn recent(&mut self, next: i64) -> i64 {
-        self.rng.random_range((next - RECENT).max(0)..=next)
+    /// The number of an item that the client has read, or seldom a new one.
+    fn recent(&mut self, key: i64, new: i64) -> i64 {
+        let seen = self.seen.get(&key).map_or(&[][..], Vec::as_slice);
+        let last = &seen[seen.len().saturating_sub(RECENT)..];
+        match last.choose(&mut self.rng) {
+            Some(n) if self.rng.random_ratio(9, 10) => *n,
+            _ => new,
+        }
+    }
+
+    /// One such number, or several.
+    fn some_recent(&mut self, key: i64, new: i64) -> Vec<i64> {
+        let count = *[1, 1, 3].choose(&mut self.rng).unwrap_or(&1);
+        let numbers = (0..count).map(|_| self.recent(key, new));
+        Vec::from_iter(BTreeSet::from_iter(numbers))
     }
 
     pub(super) async fn read(&mut self, key: i64) -> Result<()> {
@@ -171,13 +183,17 @@ impl<L: List> Client<L> {
     }
 
     fn record_read(
-        &self,
+        &mut self,
         key: i64,
         begin: Duration,
         way: Way,
         complete_since: Option<Duration>,
         items: Vec<Item>,
     ) {
+        if complete_since.is_some() {
+            let seen = items.iter().map(|item| item.n).collect();
+            self.seen.insert(key, seen);
+        }
         let read = Read {
             way,
             complete_since,

@@ -122,6 +122,7 @@ impl Collection {
             db: setup.dbs[nth].clone(),
             load: Arc::clone(&load),
             rng: StdRng::from_rng(&mut setup.rng),
+            seen: BTreeMap::new(),
         };
         let finish = finish(client(CLIENTS, 0), lasts).boxed();
         let mut clients = JoinSet::new();

@@ -19,6 +19,9 @@ use crate::{
 /// How long a watcher waits for the last item.
 const LAST_WAIT: Duration = Duration::from_secs(120);
 
+/// The pause after an error.
+const PAUSE: Duration = Duration::from_millis(200);
+
 /// One item in this many ends the stream, and another one goes on by token.
 const DROPPED: u32 = 10;
 
@@ -64,14 +67,11 @@ impl<L: List> Watcher<L> {
     async fn collect(&mut self, given: &mut Vec<(Duration, Item)>, begun: oneshot::Sender<()>) {
         let (mut token, mut begun) = (None, Some(begun));
         loop {
-            let ended = self.follow(given, &mut token, &mut begun).await;
-            match ended {
+            match self.follow(given, &mut token, &mut begun).await {
                 Ok(true) => return,
                 Ok(false) => {}
-                Err(error) => {
-                    println!("a watch of key {} goes on after: {error}", self.key);
-                    sleep(Duration::from_millis(200)).await;
-                }
+                // Faults end streams. Whether the next one goes on where this one was, the history tells.
+                Err(_) => sleep(PAUSE).await,
             }
         }
     }
