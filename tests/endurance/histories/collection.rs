@@ -18,7 +18,7 @@ use super::{
 use crate::{
     Result,
     check::history::{self, ReadOrder},
-    history::{Call, History},
+    history::{Call, History, Way},
     items::{Book, CountedBook, Mark, Numbered, Numbers, Seconds, UniqueNumbered, Windows},
     load::Load,
 };
@@ -182,7 +182,13 @@ impl Findings {
                 Call::Upsert(..) => "upserted",
                 Call::Edit(..) => "edited",
                 Call::Remove(_) => "removed",
-                Call::Read(_) => "read",
+                Call::Read(read) => match read.way {
+                    Way::AtOnce => "read at once",
+                    Way::ByToken => "read by token",
+                    Way::ByPage => "read by page",
+                    Way::OnePage => "read one page",
+                    Way::Watch => "watched",
+                },
                 Call::Watch(_) => "watched",
             };
             *by_call.entry(call).or_default() += 1;
