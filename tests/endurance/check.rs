@@ -1,7 +1,8 @@
-//! Compares what callers saw with what is stored. The functions are pure, so that tests with planted
-//! faults can show that each fault is found.
+//! Compares what callers saw with what is stored, and in `history` with what they saw before. The functions are
+//! pure, so that tests with planted faults can show that each fault is found.
 
 mod buckets;
+pub(crate) mod history;
 mod outliers;
 #[cfg(test)]
 mod tests;
@@ -74,25 +75,21 @@ impl Verdict {
         verdict.require(doubled.is_none(), "G1: stored once", || {
             format!("{doubled:?}")
         });
-        for call in &history.calls {
-            let is_stored = times.contains_key(&(call.key, call.n));
-            match call.answer {
+        for added in history.added() {
+            let is_stored = times.contains_key(&(added.key, added.n));
+            match added.answer {
                 Answer::Acknowledged if !is_stored => {
                     verdict.lost += 1;
-                    verdict.require(false, "G1: acknowledged is stored", || format!("{call:?}"));
+                    verdict.require(false, "G1: acknowledged is stored", || format!("{added:?}"));
                 }
                 Answer::Refused => verdict.require(!is_stored, "G1: refused is not stored", || {
-                    format!("{call:?}")
+                    format!("{added:?}")
                 }),
                 Answer::InDoubt => verdict.arrived += usize::from(is_stored),
                 Answer::Acknowledged => {}
             }
         }
-        let asked: BTreeSet<_> = history
-            .calls
-            .iter()
-            .map(|call| (call.key, call.n))
-            .collect();
+        let asked: BTreeSet<_> = history.added().map(|added| (added.key, added.n)).collect();
         let unasked = times.keys().find(|item| !asked.contains(item));
         verdict.require(unasked.is_none(), "G4: under its own key", || {
             format!("{unasked:?}")
@@ -107,9 +104,9 @@ impl Verdict {
         history: &History,
         stored: &BTreeMap<i64, Vec<i64>>,
     ) {
-        let told: BTreeMap<(i64, i64), (usize, usize)> = (history.calls.iter().enumerate())
-            .filter(|(_, call)| call.answer == Answer::Acknowledged)
-            .map(|(nth, call)| ((call.key, call.n), (call.writer, nth)))
+        let told: BTreeMap<(i64, i64), (usize, usize)> = (history.added().enumerate())
+            .filter(|(_, added)| added.answer == Answer::Acknowledged)
+            .map(|(nth, added)| ((added.key, added.n), (added.client, nth)))
             .collect();
         for (key, numbers) in stored {
             let mut last = BTreeMap::new();

@@ -1,14 +1,14 @@
 //! Writers go on while the processes that they depend on fail in every way; then what the writers were
 //! told is compared with what is stored.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bucket_runtime::mongodb::{Client, Database};
 
 use crate::{
     Deployment, Result,
     check::Verdict,
-    faults::{Fault, Target},
+    faults::{Fault, Target, strike},
     machines::Machines,
     workload::{Setup, Workload},
 };
@@ -17,14 +17,14 @@ use crate::{
 pub(crate) const DATABASE: &str = "failover";
 
 /// The pause between two faults, in a short run and in a long one.
-const CALM: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(5)];
+pub(crate) const CALM: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(5)];
 
 /// Strikes the deployment with random faults for `minutes`; an error if a guarantee is broken.
 pub(crate) async fn run_for(minutes: u64, deployment: Deployment) -> Result<()> {
     let machines = Machines::start(deployment).await?;
     let targets = Target::all(&machines);
     let end = Duration::from_secs(60 * minutes);
-    let faults = |at| Fault::any(&targets).filter(|_| at < end);
+    let faults = |at| Fault::any(&targets, &mut rand::rng()).filter(|_| at < end);
     let pace = match deployment {
         Deployment::ReplicaSet => Duration::from_millis(200),
         // Nine processes leave less of the machine to the writers.
@@ -41,11 +41,10 @@ pub(crate) async fn run_for(minutes: u64, deployment: Deployment) -> Result<()> 
     }
 }
 
-/// Strikes with one fault after the other, and prints the verdicts. `next` gets the time since the
-/// writers began, and returns the next fault.
+/// Strikes with the faults that `next` returns, and prints the verdicts.
 async fn run(
     machines: &Machines,
-    mut next: impl FnMut(Duration) -> Option<(Target, Fault)>,
+    next: impl FnMut(Duration) -> Option<(Target, Fault)>,
     calm: Duration,
     pace: Duration,
 ) -> Result<Vec<(String, Verdict)>> {
@@ -56,19 +55,7 @@ async fn run(
     };
     let mut workloads = Workload::prepare_all(&setup).await?;
     workloads.iter_mut().for_each(Workload::start);
-    let begin = Instant::now();
-    while let Some((target, fault)) = next(begin.elapsed()) {
-        tokio::time::sleep(calm).await;
-        let at = begin.elapsed();
-        fault.befall(target, machines).await?;
-        let took = begin.elapsed() - at;
-        println!(
-            "{:6.1} s  {target} {fault}, {:.1} s",
-            at.as_secs_f64(),
-            took.as_secs_f64()
-        );
-    }
-    tokio::time::sleep(calm).await;
+    strike(machines, next, calm).await?;
     workloads.iter().for_each(Workload::end);
     let mut verdicts = Vec::new();
     for workload in workloads {
@@ -81,7 +68,7 @@ async fn run(
 }
 
 /// The database through a client that waits for a new primary, and through one that gives up soon.
-async fn databases(machines: &Machines) -> Result<Vec<Database>> {
+pub(crate) async fn databases(machines: &Machines) -> Result<Vec<Database>> {
     let mut dbs = Vec::new();
     for patience in [Duration::from_secs(30), Duration::from_millis(300)] {
         let mut options = machines.options().await?;

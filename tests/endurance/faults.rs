@@ -94,9 +94,9 @@ impl Fault {
     }
 
     /// One of these targets and one of its faults, at random.
-    pub(crate) fn any(targets: &[Target]) -> Option<(Target, Self)> {
-        let target = *targets.choose(&mut rand::rng())?;
-        let fault = *Self::all(target).choose(&mut rand::rng())?;
+    pub(crate) fn any(targets: &[Target], rng: &mut impl Rng) -> Option<(Target, Self)> {
+        let target = *targets.choose(rng)?;
+        let fault = *Self::all(target).choose(rng)?;
         Some((target, fault))
     }
 
@@ -137,6 +137,29 @@ impl Fault {
         machines.settled().await;
         Ok(())
     }
+}
+
+/// Strikes with one fault after the other, each after a pause. `next` gets the time since the first pause began, and
+/// returns the next fault.
+pub(crate) async fn strike(
+    machines: &Machines,
+    mut next: impl FnMut(Duration) -> Option<(Target, Fault)>,
+    calm: Duration,
+) -> Result<()> {
+    let begin = Instant::now();
+    while let Some((target, fault)) = next(begin.elapsed()) {
+        sleep(calm).await;
+        let at = begin.elapsed();
+        fault.befall(target, machines).await?;
+        let took = begin.elapsed() - at;
+        println!(
+            "{:6.1} s  {target} {fault}, {:.1} s",
+            at.as_secs_f64(),
+            took.as_secs_f64()
+        );
+    }
+    sleep(calm).await;
+    Ok(())
 }
 
 /// The process's `admin` database, bypassing its line.

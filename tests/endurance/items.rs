@@ -1,9 +1,12 @@
 //! The writers' data: items with each ordinal, and values of parents.
 
-use bucket_runtime::{Bucket, Filter, Outlier, bson::DateTime};
+use bucket_runtime::{Bucket, Buckets, Filter, Outlier, action::UpsertItem, bson::DateTime};
 use serde::{Deserialize, Serialize};
 
-use crate::check::{Format, Moment};
+use crate::{
+    check::{Format, Moment},
+    history::Item,
+};
 
 /// Small, so that new buckets are opened all the time.
 const CAPACITY: usize = 5;
@@ -18,9 +21,34 @@ const NOON: i64 = 1_698_321_600_000;
 pub(crate) trait Mark: for<'k> Bucket<Key = (i64,)> + Unpin {
     const FORMAT: Format;
 
-    fn new(k: i64, n: i64) -> Self;
-    fn n(&self) -> i64;
+    /// Whether `n` is the identity of an item.
+    const IS_UNIQUE: bool;
+
+    fn of(k: i64, item: Item) -> Self;
+    fn item(&self) -> Item;
+    fn set_value(&mut self, value: i64);
     fn numbered(n: i64) -> Filter<Self>;
+    fn numbered_as_one_of(numbers: &[i64]) -> Filter<Self>;
+
+    /// `None` if items have no identity.
+    fn upsert(&self, buckets: &Buckets<Self>) -> Option<UpsertItem<'static, Self>>;
+
+    fn new(k: i64, n: i64) -> Self {
+        Self::of(k, Item { n, value: n })
+    }
+
+    fn n(&self) -> i64 {
+        self.item().n
+    }
+}
+
+macro_rules! upsert {
+    ($buckets:ident, $item:ident) => {
+        None
+    };
+    ($buckets:ident, $item:ident, unique) => {
+        Some($buckets.upsert_item($item))
+    };
 }
 
 macro_rules! marks {
@@ -32,22 +60,37 @@ macro_rules! marks {
             at: DateTime,
             $(#[bucket($unique)])?
             n: i64,
+            value: i64,
         }
 
         impl Mark for $name {
             const FORMAT: Format = Format { capacity: CAPACITY, moment: $moment };
+            const IS_UNIQUE: bool = stringify!($($unique)?).len() > 0;
 
             /// Several buckets begin in one second, and need ids of their own.
-            fn new(k: i64, n: i64) -> Self {
-                Self { k, at: DateTime::from_millis(NOON + n / 20 * 1000), n }
+            fn of(k: i64, Item { n, value }: Item) -> Self {
+                Self { k, at: DateTime::from_millis(NOON + n / 20 * 1000), n, value }
             }
 
-            fn n(&self) -> i64 {
-                self.n
+            fn item(&self) -> Item {
+                Item { n: self.n, value: self.value }
+            }
+
+            fn set_value(&mut self, value: i64) {
+                self.value = value;
             }
 
             fn numbered(n: i64) -> Filter<Self> {
                 Self::FIELDS.n.eq(n)
+            }
+
+            fn numbered_as_one_of(numbers: &[i64]) -> Filter<Self> {
+                Self::FIELDS.n.is_in(numbers.iter().copied())
+            }
+
+            #[allow(unused_variables, reason = "items of some structs have no identity")]
+            fn upsert(&self, buckets: &Buckets<Self>) -> Option<UpsertItem<'static, Self>> {
+                upsert!(buckets, self $(, $unique)?)
             }
         }
     )+};
@@ -75,4 +118,49 @@ pub(crate) struct Book {
     pub(crate) id: i64,
     #[outlier(items)]
     pub(crate) buyers: Vec<i64>,
+}
+
+/// A parent that keeps the number of its items.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
+#[outlier(
+    collection = "counted_books",
+    extras = "extra_counted_books",
+    reference = "book_id",
+    threshold = THRESHOLD,
+    extras_capacity = EXTRAS_CAPACITY
+)]
+pub(crate) struct CountedBook {
+    #[serde(rename = "_id")]
+    pub(crate) id: i64,
+    #[outlier(items)]
+    pub(crate) buyers: Vec<i64>,
+    #[outlier(total)]
+    pub(crate) sold: i64,
+}
+
+/// A parent of numbers.
+pub(crate) trait Numbers: for<'k> Outlier<Id = i64, Item = i64> + Unpin {
+    /// Whether a removal shows in a watch as what it is.
+    const HAS_TOTAL: bool = Self::SPEC.total.is_some();
+
+    fn empty(id: i64) -> Self;
+}
+
+impl Numbers for Book {
+    fn empty(id: i64) -> Self {
+        Self {
+            id,
+            buyers: Vec::new(),
+        }
+    }
+}
+
+impl Numbers for CountedBook {
+    fn empty(id: i64) -> Self {
+        Self {
+            id,
+            buyers: Vec::new(),
+            sold: 0,
+        }
+    }
 }

@@ -58,7 +58,7 @@ impl<T: Mark> Keeper<T> {
     }
 
     fn numbers(&self, count: i64) -> Range<i64> {
-        let first = self.load.number();
+        let first = self.load.log.number();
         // Numbers of this task alone, later than all before.
         first * 100..first * 100 + count
     }

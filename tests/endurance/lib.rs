@@ -1,7 +1,8 @@
 //! Tests of the guarantees while machines fail, and over a long time. CONTRIBUTING.md has the commands.
 //!
 //! In `failover.rs`, writers go on while primaries and mongos are killed, stopped and cut off, and
-//! `check.rs` compares what the writers were told with what is stored. `soak.rs` works on one server
+//! `check.rs` compares what the writers were told with what is stored. In `histories.rs` clients append, read, edit,
+//! remove and watch meanwhile, and `check/history.rs` judges each call by the others. `soak.rs` works on one server
 //! for a long time, and watches memory and connections.
 //!
 //! `tests/endurance` starts a replica set or a sharded cluster, with a TCP proxy (`network.rs`) before each
@@ -16,6 +17,7 @@
 mod check;
 mod failover;
 mod faults;
+mod histories;
 mod history;
 mod items;
 mod keeper;
@@ -25,6 +27,7 @@ mod migrate;
 mod network;
 mod soak;
 mod stored;
+mod told;
 mod usage;
 mod workload;
 mod writers;
@@ -48,6 +51,16 @@ pub enum Deployment {
 /// If a guarantee is broken; the findings are printed on the standard output.
 pub async fn failover(minutes: u64, deployment: Deployment) -> Result<()> {
     failover::run_for(minutes, deployment).await
+}
+
+/// Runs clients that record every call against a replica set whose primary fails again and again, for `minutes`, and
+/// judges what they recorded. The seed decides the calls and the faults; without one it is chosen at random.
+///
+/// # Errors
+///
+/// If two calls contradict each other; the findings are printed on the standard output.
+pub async fn histories(minutes: u64, seed: Option<u64>) -> Result<()> {
+    histories::run_for(minutes, seed).await
 }
 
 /// Runs appends, reads, removals and migrations on one server, for `minutes`.

@@ -1,18 +1,15 @@
 //! State that the writers of one collection share.
 
 use std::{
-    sync::{
-        Mutex,
-        atomic::{AtomicBool, AtomicI64, Ordering},
-    },
+    collections::BTreeMap,
+    sync::atomic::{AtomicBool, AtomicI64, Ordering},
     time::Duration,
 };
 
-use bucket_runtime::Error;
 use rand::Rng;
 use tokio::time::{sleep, timeout};
 
-use crate::history::{Answer, Call, History};
+use crate::history::{Answer, Call, Item, Log};
 
 /// The number of keys that half of the writers write to; the other half write to one key.
 pub(crate) const KEYS: i64 = 200;
@@ -26,9 +23,8 @@ pub(crate) struct Load {
     /// How long a writer pauses after a call, on average.
     pace: Duration,
     is_over: AtomicBool,
-    next: AtomicI64,
     calls: AtomicI64,
-    history: Mutex<History>,
+    pub(crate) log: Log,
 }
 
 impl Load {
@@ -36,9 +32,8 @@ impl Load {
         Self {
             pace,
             is_over: AtomicBool::new(false),
-            next: AtomicI64::new(0),
             calls: AtomicI64::new(0),
-            history: Mutex::default(),
+            log: Log::new(),
         }
     }
 
@@ -60,11 +55,7 @@ impl Load {
             0 => HOT,
             _ => rand::rng().random_range(HOT + 1..=KEYS),
         };
-        (key, self.number())
-    }
-
-    pub(crate) fn number(&self) -> i64 {
-        self.next.fetch_add(1, Ordering::Relaxed)
+        (key, self.log.number())
     }
 
     pub(crate) fn did_call(&self) {
@@ -76,40 +67,43 @@ impl Load {
         format!("{} calls", self.calls.load(Ordering::Relaxed))
     }
 
-    /// Records what a writer was told about its items.
+    /// Records what a writer was told about items that it sent in one call.
     pub(crate) fn note(
         &self,
         writer: usize,
-        items: impl IntoIterator<Item = (i64, i64)>,
-        answer: Answer,
+        begin: Duration,
+        items: impl IntoIterator<Item = ((i64, i64), Answer)>,
     ) {
-        let call = |(key, n)| Call {
-            writer,
-            key,
-            n,
-            answer,
-        };
-        let mut history = self.history.lock().unwrap();
-        history.calls.extend(items.into_iter().map(call));
-    }
-
-    pub(crate) fn history(&self) -> History {
-        self.history.lock().unwrap().clone()
+        let mut by_key = BTreeMap::<i64, Vec<_>>::new();
+        for ((key, n), answer) in items {
+            let item = Item { n, value: n };
+            by_key.entry(key).or_default().push((item, answer));
+        }
+        for (key, items) in by_key {
+            self.log.record(writer, key, begin, Call::Add(items));
+        }
     }
 }
 
 /// The answer to a call, or `None` if the call was dropped, as some are.
 pub(crate) async fn maybe_dropped<C: IntoFuture>(call: C) -> Option<C::Output> {
-    if rand::rng().random_ratio(1, DROPPED) {
-        let patience = rand::rng().random_range(0..20);
-        return timeout(Duration::from_millis(patience), call).await.ok();
-    }
-    Some(call.await)
+    let patience = patience(&mut rand::rng());
+    within(patience, call).await
 }
 
-pub(crate) fn answer(error: &Error) -> Answer {
-    match error.is_maybe_stored() {
-        true => Answer::InDoubt,
-        false => Answer::Refused,
+/// How long a client waits for an answer before it drops a call; mostly for as long as it takes.
+pub(crate) fn patience(rng: &mut impl Rng) -> Option<Duration> {
+    let is_dropped = rng.random_ratio(1, DROPPED);
+    is_dropped.then(|| Duration::from_millis(rng.random_range(0..20)))
+}
+
+/// The answer to a call, or `None` if it took longer than the client waits.
+pub(crate) async fn within<C: IntoFuture>(
+    patience: Option<Duration>,
+    call: C,
+) -> Option<C::Output> {
+    match patience {
+        Some(patience) => timeout(patience, call).await.ok(),
+        None => Some(call.await),
     }
 }

@@ -1,10 +1,11 @@
-//! `bucket-endurance failover MINUTES [--cluster]` and `bucket-endurance soak MINUTES`
+//! `bucket-endurance failover MINUTES [--cluster]`, `bucket-endurance histories MINUTES [SEED]` and
+//! `bucket-endurance soak MINUTES`
 
 use std::{env, process::ExitCode};
 
-use bucket_endurance::{Deployment, Result, failover, soak};
+use bucket_endurance::{Deployment, Result, failover, histories, soak};
 
-const USAGE: &str = "usage: bucket-endurance failover MINUTES [--cluster] | soak MINUTES";
+const USAGE: &str = "usage: bucket-endurance failover MINUTES [--cluster] | histories MINUTES [SEED] | soak MINUTES";
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -24,6 +25,8 @@ async fn run() -> Result<()> {
     match arguments[..] {
         ["failover", minutes] => failover(number(minutes)?, Deployment::ReplicaSet).await,
         ["failover", minutes, "--cluster"] => failover(number(minutes)?, Deployment::Cluster).await,
+        ["histories", minutes] => histories(number(minutes)?, None).await,
+        ["histories", minutes, seed] => histories(number(minutes)?, Some(number(seed)?)).await,
         ["soak", minutes] => soak(number(minutes)?).await,
         _ => Err(USAGE.into()),
     }

@@ -28,6 +28,7 @@ struct Flat {
     k: i64,
     at: DateTime,
     n: i64,
+    value: i64,
 }
 
 pub(crate) async fn run(db: Database, load: Arc<Load>) -> Result<()> {
@@ -51,6 +52,7 @@ async fn import_flat(db: &Database) -> Result<()> {
         k: n % KEYS,
         at,
         n,
+        value: n,
     }))
     .await?;
     let buckets = Numbered::buckets_in(grouped).await?;

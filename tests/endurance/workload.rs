@@ -170,7 +170,7 @@ impl Workload {
     /// Waits for the writers, and compares what they saw with what is stored.
     pub(crate) async fn verdict(self, db: &Database) -> Result<Verdict> {
         self.tasks.join_all().await;
-        (self.judge)(db.clone(), self.name, self.load.history()).await
+        (self.judge)(db.clone(), self.name, self.load.log.history()).await
     }
 }
 

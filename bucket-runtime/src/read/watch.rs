@@ -63,7 +63,7 @@ impl<T: Bucket> Buckets<T> {
     /// what a majority has. The server sends only this key's events. Events are documents: an event
     /// about an inserted bucket of almost 16 MB is an error of the server.
     ///
-    /// One round trip, then one per batch of events or, without events, per second. Dropping the stream
+    /// Two round trips, or one from a token; then one per batch of events or, without events, per second. Dropping the stream
     /// closes the server's cursor; nothing is left behind.
     ///
     /// # Errors
@@ -162,7 +162,7 @@ impl<I: Send + 'static> Watch<I> {
         let watched = self.watched?;
         let resume = after.as_ref().and_then(WatchToken::resume_token);
         let events = target.borrow().watch(&watched, resume).await?;
-        let mut follower = Follower {
+        let follower = Follower {
             target,
             watched,
             events,
@@ -170,7 +170,7 @@ impl<I: Send + 'static> Watch<I> {
         };
         let token = match after {
             Some(token) => token,
-            None => follower.first_token().await?,
+            None => follower.first_token()?,
         };
         let events = try_unfold(follower, async |mut follower| {
             let news = follower.next().await?;
@@ -200,9 +200,8 @@ struct Follower<I> {
 }
 
 impl<I> Follower<I> {
-    async fn first_token(&mut self) -> Result<WatchToken> {
-        let first = self.events.first_token().await?;
-        self.known_token(first)
+    fn first_token(&self) -> Result<WatchToken> {
+        self.known_token(self.events.token())
     }
 
     async fn next(&mut self) -> Result<News<I>> {
@@ -260,7 +259,7 @@ fn is_election(error: &DriverError) -> bool {
 /// New items, as [`Buckets::watch`] and [`Outliers::watch`](crate::Outliers::watch) give them. It does not end by
 /// itself: it waits for the next item.
 ///
-/// If the connection breaks, the driver resumes after the last event. After an error the stream ends:
+/// If the connection breaks, it goes on after the last event. After an error the stream ends:
 /// [`is_collection_dropped`](crate::Error::is_collection_dropped) if the collection was dropped or
 /// renamed, [`is_history_lost`](crate::Error::is_history_lost),
 /// [`is_deserialize`](crate::Error::is_deserialize), or the driver's.

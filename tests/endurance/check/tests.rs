@@ -1,8 +1,10 @@
 //! Planted faults: each is reported under its name, and without faults nothing is reported.
 
+use std::time::Duration;
+
 use super::*;
 use crate::{
-    history::Call,
+    history::{Call, Item, Operation},
     stored::{StoredBucket, StoredItem, StoredParent},
 };
 
@@ -21,15 +23,16 @@ const MINUTE: Format = Format {
 
 /// Two writers; item 5 certainly failed, item 6 is in doubt.
 fn history() -> History {
-    let call = |n: i64, answer| Call {
-        writer: n as usize % 2,
+    let call = |n: i64, answer| Operation {
+        client: n as usize % 2,
         key: 7,
-        n,
-        answer,
+        begin: Duration::ZERO,
+        end: Duration::ZERO,
+        call: Call::Add(vec![(Item { n, value: n }, answer)]),
     };
-    let mut calls: Vec<_> = (0..5).map(|n| call(n, Answer::Acknowledged)).collect();
-    calls.extend([call(5, Answer::Refused), call(6, Answer::InDoubt)]);
-    History { calls }
+    let mut operations: Vec<_> = (0..5).map(|n| call(n, Answer::Acknowledged)).collect();
+    operations.extend([call(5, Answer::Refused), call(6, Answer::InDoubt)]);
+    History { operations }
 }
 
 fn bucket(id: &str, numbers: &[i64]) -> StoredBucket {

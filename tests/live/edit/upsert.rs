@@ -7,7 +7,7 @@ use bucket_runtime::{
     Upserted::{self, Appended, Replaced},
     mongodb::{
         Database,
-        bson::{DateTime, Document},
+        bson::{DateTime, Document, doc},
     },
 };
 use bucket_testkit::{Fate, Proxy};
@@ -15,8 +15,11 @@ use rand::Rng;
 use tokio::task::JoinSet;
 
 use crate::{
-    support::database::{Live, Recorded, documents, items, number, numbers_its_commands, server},
     support::notes::moment,
+    support::{
+        database::{Live, Recorded, documents, items, number, numbers_its_commands, server},
+        fail_points::{fail, fail_no_more, failing_server},
+    },
 };
 
 trait Order:
@@ -283,6 +286,27 @@ struct Large {
 }
 
 /// The bytes that items take beyond their shares stay right, whichever way an item is replaced.
+/// The connection breaks at the first command, whose item may then be stored, and at all that follow.
+#[bucket_testkit::test]
+async fn g1_an_upsert_in_doubt_stays_so_if_a_later_step_fails(_: Live) {
+    let Some(server) = failing_server().await else {
+        return;
+    };
+    let db = server.database("upsert").await.unwrap();
+    let orders = created::<Numbered>(&db).await;
+    orders.upsert_item(&Numbered::new(0, 0, 0)).await.unwrap();
+    let commands = ["update", "bulkWrite", "find", "aggregate"].to_vec();
+    fail(
+        &db,
+        doc! { "failCommands": commands, "closeConnection": true },
+    )
+    .await;
+    let failed = orders.upsert_item(&Numbered::new(0, 1, 0)).await;
+    fail_no_more(&db).await;
+    let error = failed.unwrap_err();
+    assert!(error.is_maybe_stored(), "{error}");
+}
+
 #[bucket_testkit::test]
 async fn large_items_and_small_ones_replace_each_other(db: Live) {
     let large = Large::buckets(&db).await.unwrap();

@@ -15,6 +15,7 @@ use tokio::{task::JoinSet, time::timeout};
 
 use crate::support::{
     database::{Live, documents, items},
+    fail_points::{fail_times, failing_server},
     notes::{Note, Numbered, Seconds, created, for_all_notes},
     runtime::blocking,
 };
@@ -368,4 +369,44 @@ async fn what_the_server_has_forgotten_is_an_error_that_says_so(db: Live) {
         Err(error) => error,
     };
     assert!(error.is_history_lost(), "{error}");
+}
+
+/// The connection breaks twice: first while the stream waits, then when the driver resumes it. The driver
+/// (3.9.1) repeats that request without the place where the stream was.
+async fn goes_on_where_it_was(notes: &Buckets<Seconds>, mut stream: WatchStream<Seconds>, n: i64) {
+    notes.append(&Seconds::new(1, n, 0)).await.unwrap();
+    assert_eq!(stream.try_next().await.unwrap().unwrap().n(), n);
+    let db = notes.collection().client().database("watch");
+    let broken = doc! { "failCommands": ["getMore", "aggregate"], "closeConnection": true };
+    fail_times(&db, 2, broken).await;
+    notes.append(&Seconds::new(1, n + 1, 0)).await.unwrap();
+    // If the stream goes on from a later moment, one of these is the next that it gives.
+    let others = async {
+        for other in n + 2.. {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            notes.append(&Seconds::new(1, other, 0)).await.unwrap();
+        }
+    };
+    tokio::select! {
+        next = stream.try_next() => assert_eq!(next.unwrap().unwrap().n(), n + 1),
+        () = others => unreachable!("there are always others"),
+    }
+}
+
+#[bucket_testkit::test(multi_thread)]
+async fn a_stream_goes_on_where_it_was_even_if_resuming_fails_at_first(_: Live) {
+    let Some(server) = failing_server().await else {
+        return;
+    };
+    let notes = created::<Seconds>(&server.database("watch").await.unwrap()).await;
+    let stream = notes.watch(&1).await.unwrap();
+    let beginning = stream.token().clone();
+    goes_on_where_it_was(&notes, stream, 1).await;
+
+    notes.remove_key(&1).await.unwrap();
+    let stream = notes.watch(&1).await.unwrap();
+    let token = stream.token().clone();
+    assert_ne!(token, beginning);
+    let resumed = notes.watch(&1).resume_after(&token).await.unwrap();
+    goes_on_where_it_was(&notes, resumed, 1000).await;
 }

@@ -22,6 +22,14 @@ pub(crate) async fn fail(db: &Database, data: Document) {
     admin.run_command(command).await.unwrap();
 }
 
+/// Makes only the next commands fail, this many of those that `data` names.
+pub(crate) async fn fail_times(db: &Database, times: i32, data: Document) {
+    let mode = doc! { "times": times };
+    let command = doc! { "configureFailPoint": "failCommand", "mode": mode, "data": data };
+    let admin = db.client().database("admin");
+    admin.run_command(command).await.unwrap();
+}
+
 pub(crate) async fn fail_no_more(db: &Database) {
     let command = doc! { "configureFailPoint": "failCommand", "mode": "off" };
     let admin = db.client().database("admin");

@@ -105,11 +105,11 @@ pub(super) async fn begin(
         (old.collection().name(), Document::new()),
         (RECORDS, doc! { "_id": &id }),
     ]);
-    let mut events = target.watch(&watched, after).await?;
+    let events = target.watch(&watched, after).await?;
     let state = match state {
         Some(state) => state,
         None => {
-            let token = events.first_token().await?;
+            let token = events.token();
             let token = token.as_ref().and_then(WatchToken::after);
             let state = MigrationState::new(token.ok_or_else(|| target.error(Kind::Driver))?);
             record.begin(&state).await?;

@@ -69,8 +69,8 @@ impl<T: Outlier> Outliers<T> {
     /// it. The server sends this parent's events alone. It needs a replica set or a sharded cluster, and gives what a
     /// majority has.
     ///
-    /// One round trip, then one per batch of events or, without events, per second. Dropping the stream closes the
-    /// server's cursor; nothing is left behind.
+    /// Two round trips, or one from a token; then one per batch of events or, without events, per second. Dropping
+    /// the stream closes the server's cursor; nothing is left behind.
     ///
     /// # Errors
     ///

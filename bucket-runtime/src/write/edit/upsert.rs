@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     Bucket, Buckets, Identified, Result,
-    error::{Kind, is_repeatable},
+    error::{Kind, is_repeatable, maybe_stored},
     protocol::{
         budget::Budget,
         command::{IndexedScope, Update, identity},
@@ -123,12 +123,24 @@ impl<'s, T: Bucket> UpsertItem<'s, T> {
         let Some((field, identity)) = unique else {
             return Err(self.reader.target().error(Kind::Serialize));
         };
-        if let Some(updates) = self.plan_at_once(field, &identity, &entry)
-            && let Some(done) = self.send(updates).await?
-        {
-            call::items(1);
-            return Ok(done);
+        let mut is_in_doubt = false;
+        if let Some(updates) = self.plan_at_once(field, &identity, &entry) {
+            match self.send(updates).await? {
+                Sent::Done(done) => {
+                    call::items(1);
+                    return Ok(done);
+                }
+                Sent::Refused => {}
+                Sent::InDoubt => is_in_doubt = true,
+            }
         }
+        let upserted = self.replace_or_append(field, &entry).await;
+        // An error of a later step proves nothing of the first command.
+        upserted.map_err(|error| if is_in_doubt { error.in_doubt() } else { error })
+    }
+
+    /// Replaces the item if it is there, and else appends it, in commands of their own.
+    async fn replace_or_append(&mut self, field: &'static str, entry: &Entry) -> Result<Upserted> {
         for tries in 0..TRIES {
             pause(tries).await;
             let editor = (self.engine.clone(), self.reader.clone());
@@ -169,28 +181,37 @@ impl<'s, T: Bucket> UpsertItem<'s, T> {
         Some(vec![replace, append])
     }
 
-    /// Sends both; `None` if both were refused and the item may be stored in another way, or if it is not
-    /// known what was stored.
-    async fn send(&self, updates: Vec<Update>) -> Result<Option<Upserted>> {
+    /// Sends both statements.
+    async fn send(&self, updates: Vec<Update>) -> Result<Sent> {
         let target = self.engine.target_of(&self.scope);
         let mut results = match self.engine.server.update_all(updates, false).await {
             Ok(results) => results.into_iter().map(|result| result.map(|()| true)),
             // The driver repeats a broken `bulkWrite`, but gives up if one of its statements is refused, as
             // one of these always is. Whatever it has stored, the next steps find it.
-            Err(error) if is_repeatable(&error) => return Ok(None),
+            Err(error) if is_repeatable(&error) => return Ok(Sent::InDoubt),
             Err(error) => return Err(target.write_error(error)),
         };
         let (Some(replaced), Some(appended)) = (results.next(), results.next()) else {
-            return Ok(None);
+            return Ok(Sent::InDoubt);
         };
         match (replaced, self.engine.answer(&appended), appended) {
             // After a lost answer the command is sent again, and then the item is there to be replaced.
-            (_, Answer::Stored, _) => Ok(Some(Upserted::Appended)),
-            (Ok(_), _, _) => Ok(Some(Upserted::Replaced)),
+            (_, Answer::Stored, _) => Ok(Sent::Done(Upserted::Appended)),
+            (Ok(_), _, _) => Ok(Sent::Done(Upserted::Replaced)),
             (_, Answer::Refused, Err(error)) => Err(target.write_error(error)),
-            _ => Ok(None),
+            (Err(error), _, _) if maybe_stored(&error, true) => Ok(Sent::InDoubt),
+            _ => Ok(Sent::Refused),
         }
     }
+}
+
+/// The outcome of the command that carries both statements.
+enum Sent {
+    Done(Upserted),
+    /// Both were refused, and the item may be stored in another way.
+    Refused,
+    /// Nobody knows what was stored.
+    InDoubt,
 }
 
 /// Replaces the item of a key that has the same identity as this element, if there is one.

@@ -1,0 +1,121 @@
+//! Parents with their extras as lists.
+
+use bucket_runtime::{Error, ItemToken, Outliers, WatchStream, WatchToken, mongodb::ClientSession};
+use futures_util::TryStreamExt;
+
+use super::list::{List, Part, Patience, concern};
+use crate::{
+    check::history::ReadOrder,
+    history::{Answer, Change, Item},
+    items::Numbers,
+    load::within,
+    told::{told, told_of_pushed},
+};
+
+impl<T: Numbers> List for Outliers<T> {
+    const ORDER: ReadOrder = ReadOrder::AsStored;
+    const SHOWS_REMOVALS: bool = T::HAS_TOTAL;
+
+    type New = i64;
+
+    fn item_of(n: i64) -> Item {
+        Item { n, value: n }
+    }
+
+    async fn add(&self, key: i64, items: &[Item], patience: Patience) -> Vec<Answer> {
+        if let [item] = items {
+            let pushed = within(patience, self.push(&key, item.n)).await;
+            return vec![told(pushed.as_ref())];
+        }
+        let numbers: Vec<i64> = items.iter().map(|item| item.n).collect();
+        let outcome = within(patience, self.push_many(&key, numbers)).await;
+        told_of_pushed(outcome, items.len())
+    }
+
+    async fn upsert(&self, _: i64, _: Item, _: Patience) -> Option<Answer> {
+        None
+    }
+
+    async fn edit(&self, _: i64, _: &[i64], _: i64, _: Patience) -> Option<Change> {
+        None
+    }
+
+    /// Removes the first of the numbers: one call removes one item.
+    async fn remove(&self, key: i64, numbers: &[i64], patience: Patience) -> Change {
+        let removed = within(patience, self.remove(&key, numbers[0])).await;
+        Change {
+            numbers: vec![numbers[0]],
+            answer: told(removed.as_ref()),
+            found: usize::from(matches!(removed, Some(Ok(true)))),
+        }
+    }
+
+    async fn read(
+        &self,
+        key: i64,
+        newest_first: bool,
+        session: &mut ClientSession,
+    ) -> Result<Vec<Item>, Error> {
+        let mut read = self.items(&key).read_concern(concern()).session(session);
+        if newest_first {
+            read = read.newest_first();
+        }
+        let mut items: Vec<Item> = read.await?.map_ok(Self::item_of).try_collect().await?;
+        if newest_first {
+            items.reverse();
+        }
+        Ok(items)
+    }
+
+    async fn read_on(
+        &self,
+        _: i64,
+        _: Option<&ItemToken>,
+        _: Option<u64>,
+        _: &mut ClientSession,
+    ) -> Result<Option<Part>, Error> {
+        Ok(None)
+    }
+
+    async fn read_page_of_items(
+        &self,
+        key: i64,
+        after: Option<&ItemToken>,
+        limit: u64,
+        session: &mut ClientSession,
+    ) -> Result<Part, Error> {
+        let mut read = self.items(&key).page_of_items(limit);
+        if let Some(token) = after {
+            read = read.after(token);
+        }
+        let page = read.read_concern(concern()).session(session).await?;
+        Ok((
+            page.items.into_iter().map(Self::item_of).collect(),
+            page.next,
+        ))
+    }
+
+    async fn read_pages(&self, _: i64, _: &mut ClientSession) -> Result<Option<Vec<Item>>, Error> {
+        Ok(None)
+    }
+
+    async fn read_page(
+        &self,
+        _: i64,
+        _: u64,
+        _: &mut ClientSession,
+    ) -> Result<Option<Vec<Item>>, Error> {
+        Ok(None)
+    }
+
+    async fn watch(
+        &self,
+        key: i64,
+        after: Option<&WatchToken>,
+    ) -> Result<WatchStream<Self::New>, Error> {
+        match after {
+            Some(token) => self.watch(&key).resume_after(token).await,
+            None => self.watch(&key).await,
+        }
+    }
+}
