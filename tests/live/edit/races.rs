@@ -20,8 +20,10 @@ use rand::{Rng, seq::IteratorRandom};
 use tokio::{task::JoinSet, time::timeout};
 
 use crate::{
-    support::database::{Live, documents, items, pages, server, snapshot},
-    support::notes::{Note, checked, checked_documents, created, for_all_notes},
+    support::{
+        database::{Live, documents, items, pages, server, snapshot},
+        notes::{Note, checked, checked_documents, created, for_all_notes},
+    },
 };
 
 const WRITERS: i64 = 6;

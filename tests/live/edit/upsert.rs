@@ -14,12 +14,10 @@ use bucket_testkit::{Fate, Proxy};
 use rand::Rng;
 use tokio::task::JoinSet;
 
-use crate::{
-    support::notes::moment,
-    support::{
-        database::{Live, Recorded, documents, items, number, numbers_its_commands, server},
-        fail_points::{fail, fail_no_more, failing_server},
-    },
+use crate::support::{
+    database::{Live, Recorded, documents, items, number, numbers_its_commands, server},
+    fail_points::{fail, fail_no_more, failing_server},
+    notes::moment,
 };
 
 trait Order:
