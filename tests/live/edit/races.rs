@@ -19,11 +19,9 @@ use bucket_testkit::{Fate, Proxy};
 use rand::{Rng, seq::IteratorRandom};
 use tokio::{task::JoinSet, time::timeout};
 
-use crate::{
-    support::{
-        database::{Live, documents, items, pages, server, snapshot},
-        notes::{Note, checked, checked_documents, created, for_all_notes},
-    },
+use crate::support::{
+    database::{Live, documents, items, pages, server, snapshot},
+    notes::{Note, checked, checked_documents, created, for_all_notes},
 };
 
 const WRITERS: i64 = 6;
