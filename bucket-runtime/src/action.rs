@@ -60,6 +60,7 @@ pub use crate::{
     },
     write::{
         append::Append,
+        append_or_get::AppendOrGet,
         bulk::AppendMany,
         edit::{
             RemoveItem, RemoveStored, UpdateItem,
@@ -122,6 +123,7 @@ macro_rules! streams {
 actions! {
     buckets: 'static [T: Bucket] OpenBuckets<T> => Result<Buckets<T>>;
     append: 'c ['c] Append<'c> => Result<Appended>;
+    append_or_get: 'c ['c, T: Bucket] AppendOrGet<'c, T> => Result<Option<T>>;
     append_many: 'c ['c, T: Bucket] AppendMany<'c, T> => Result<u64, AppendManyError<T>>;
     import_flat: 'c ['c, T: Bucket] ImportFlat<'c, T> => Result<ImportProgress>;
     import: 'c ['c, T: Bucket] Import<'c, T> => Result<Imported>;

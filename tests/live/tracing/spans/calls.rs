@@ -121,6 +121,8 @@ pub(super) async fn of_buckets(db: &Database, look: &mut Look) {
     look.at("visits", "update_item", 1).await;
     visits.upsert_item(&visit(7)).await.unwrap();
     look.at("visits", "upsert_item", 1).await;
+    visits.append_or_get(&visit(7)).await.unwrap().unwrap();
+    look.at("visits", "append_or_get", 1).await;
     visits.remove_item(&1, one()).await.unwrap();
     look.at("visits", "remove_item", 1).await;
     visits
