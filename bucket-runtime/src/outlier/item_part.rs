@@ -2,7 +2,7 @@
 
 use serde::de::MapAccess;
 
-use crate::{Fields, read::part::PartReader};
+use crate::{protocol::field::Fields, read::part::PartReader};
 
 /// Some fields of a parent's items, for reads that need no others: the server sends only these.
 ///

@@ -12,7 +12,7 @@ use mongodb::ClientSession;
 use super::{
     item_form::ParentItemForm,
     list::Section,
-    parent::WholeParent,
+    parent::{ParentForm, WholeParent},
     parent_read::{ParentRead, parent_read_settings},
 };
 use crate::{
@@ -123,6 +123,12 @@ async fn open_extras<'s, F: ParentItemForm>(
     Ok(ExtrasStream(try_unfold(reader, ExtrasReader::next).boxed()))
 }
 
+/// A cursor over extras documents, with items in this form.
+type ExtrasCursor<'s, F> = DocumentCursor<
+    's,
+    StoredBucket<ExtraItem<<F as ParentForm>::Of>, <F as ParentItemForm>::StoredItem>,
+>;
+
 /// A read of a parent's extras under way.
 ///
 /// The documents without a number, which the manual's commands wrote, come before ours. It takes two finds:
@@ -132,7 +138,7 @@ struct ExtrasReader<'s, F: ParentItemForm> {
     sections: IntoIter<Section>,
     range: Range,
     parent: ParentHandle,
-    rows: Option<DocumentCursor<'s, StoredBucket<ExtraItem<F::Of>, F::StoredItem>>>,
+    rows: Option<ExtrasCursor<'s, F>>,
     /// The session, while no cursor has it.
     session: Option<&'s mut ClientSession>,
     on_unreadable: Option<OnUnreadable<'s>>,
