@@ -42,10 +42,11 @@ const OUTLIER: [&str; 9] = [
 ];
 
 /// The traits and the handle, which all of these may name.
-const BESIDE_OUTLIER: [&str; 5] = [
+const BESIDE_OUTLIER: [&str; 6] = [
     "IdRef",
     "IdentifiedItems",
     "Outlier",
+    "ItemPart",
     "OutlierPart",
     "Outliers",
 ];

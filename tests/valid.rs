@@ -98,6 +98,7 @@ fixtures! {
         flag
         generics
         in_macro
+        item_part
         part
         private_types
         serde

@@ -26,7 +26,7 @@ use proc_macro::TokenStream;
 use proc_macro2::TokenStream as TokenStream2;
 use syn::DeriveInput;
 
-use crate::{errors::Errors, model::part::Pattern};
+use crate::{errors::Errors, model::part::Whole};
 
 /// Stores a struct in buckets: see `bucket_runtime::Bucket`, which re-exports this derive.
 #[cfg(not(fuzzing))]
@@ -55,6 +55,13 @@ pub fn derive_bucket_part(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(OutlierPart, attributes(part, serde))]
 pub fn derive_outlier_part(input: TokenStream) -> TokenStream {
     outlier_part(input.into()).into()
+}
+
+/// Reads some fields of an item of a parent: see `bucket_runtime::ItemPart`, which re-exports this derive.
+#[cfg(not(fuzzing))]
+#[proc_macro_derive(ItemPart, attributes(part, serde))]
+pub fn derive_item_part(input: TokenStream) -> TokenStream {
+    item_part(input.into()).into()
 }
 
 /// Names the fields inside a value: see `bucket_runtime::Fields`, which re-exports this derive.
@@ -87,17 +94,21 @@ fn outlier(input: TokenStream2) -> TokenStream2 {
 }
 
 fn bucket_part(input: TokenStream2) -> TokenStream2 {
-    part(input, Pattern::Bucket)
+    part(input, Whole::Bucket)
 }
 
 fn outlier_part(input: TokenStream2) -> TokenStream2 {
-    part(input, Pattern::Outlier)
+    part(input, Whole::Outlier)
 }
 
-fn part(input: TokenStream2, pattern: Pattern) -> TokenStream2 {
+fn item_part(input: TokenStream2) -> TokenStream2 {
+    part(input, Whole::Item)
+}
+
+fn part(input: TokenStream2, whole: Whole) -> TokenStream2 {
     parsed(input, |input| {
         let mut errors = Errors::new();
-        let model = model::part::PartModel::read(input, pattern, &mut errors);
+        let model = model::part::PartModel::read(input, whole, &mut errors);
         match check::part::check(&model, errors) {
             Ok(checked) => expand::part::expand(&checked),
             Err(error) => fallback::part(&model, error),

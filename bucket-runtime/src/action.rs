@@ -15,8 +15,8 @@ use crate::{
         verify::{RepairedBuckets, VerifiedBuckets, rebuild::RollupProgress},
     },
     outlier::{
-        Advice, ExtrasStream, FindStream, FoundItem, Outlier, OutlierPart, Outliers, Parent,
-        ParentItemStream, PushManyError, RepairedOutliers, SplitProgress, VerifiedOutliers,
+        Advice, ExtrasStream, FindStream, FoundItem, ItemPart, Outlier, OutlierPart, Outliers,
+        Parent, ParentItemStream, PushManyError, RepairedOutliers, SplitProgress, VerifiedOutliers,
     },
     read::{
         items::{ItemPage, ItemStream},
@@ -45,9 +45,9 @@ pub use crate::{
     },
     outlier::{
         Advise, CountParentItems, Delete, Extras, Find, FindItem, FindParts, Get, GetAll, Insert,
-        OpenOutliers, PageOfParentItems, ParentItems, Push, PushMany, Remove, RemoveParentItem,
-        RemoveParentItems, RepairOutliers, SplitExisting, UpdateParent, UpdateParentItem,
-        UpdateParentItems, UpsertParentItem, VerifyOutliers,
+        ItemParts, OpenOutliers, PageOfItemParts, PageOfParentItems, ParentItems, Push, PushMany,
+        Remove, RemoveParentItem, RemoveParentItems, RepairOutliers, SplitExisting, UpdateParent,
+        UpdateParentItem, UpdateParentItems, UpsertParentItem, VerifyOutliers,
     },
     read::{
         count::{Count, CountPages},
@@ -60,6 +60,7 @@ pub use crate::{
     },
     write::{
         append::Append,
+        append_or_get::AppendOrGet,
         bulk::AppendMany,
         edit::{
             RemoveItem, RemoveStored, UpdateItem,
@@ -122,6 +123,7 @@ macro_rules! streams {
 actions! {
     buckets: 'static [T: Bucket] OpenBuckets<T> => Result<Buckets<T>>;
     append: 'c ['c] Append<'c> => Result<Appended>;
+    append_or_get: 'c ['c, T: Bucket] AppendOrGet<'c, T> => Result<Option<T>>;
     append_many: 'c ['c, T: Bucket] AppendMany<'c, T> => Result<u64, AppendManyError<T>>;
     import_flat: 'c ['c, T: Bucket] ImportFlat<'c, T> => Result<ImportProgress>;
     import: 'c ['c, T: Bucket] Import<'c, T> => Result<Imported>;
@@ -154,6 +156,7 @@ actions! {
     get: 'c ['c, T: Outlier] Get<'c, T> => Result<Option<Parent<T>>>;
     get_all: 'c ['c, T: Outlier] GetAll<'c, T> => Result<Option<T>>;
     page_of_items: 'c ['c, T: Outlier] PageOfParentItems<'c, T> => Result<ItemPage<T::Item>>;
+    page_of_parts: 'c ['c, T: Outlier, P: ItemPart<Of = T::Item>] PageOfItemParts<'c, T, P> => Result<ItemPage<P>>;
     find_item: 'c ['c, T: Outlier] FindItem<'c, T> => Result<Option<FoundItem<T::Item>>>;
     count: 'c ['c, T: Outlier] CountParentItems<'c, T> => Result<u64>;
     update: 'c ['c, T: Outlier, F: FnMut(&mut T) + Send + 'c] UpdateParent<'c, T, F> => Result<bool>;
@@ -178,6 +181,7 @@ streams! {
     rollup_series: 'c ['c, T: Bucket] RollupSeries<'c, T> => RollupStream<'c, T>;
     rollup_groups: 'c ['c, T: Bucket, V: Send + 'static] RollupGroups<'c, T, V> => GroupStream<'c, T, V>;
     items: 'c ['c, T: Outlier] ParentItems<'c, T> => ParentItemStream<'c, T::Item>;
+    parts: 'c ['c, T: Outlier, P: ItemPart<Of = T::Item>] ItemParts<'c, T, P> => ParentItemStream<'c, P>;
     extras: 'c ['c, T: Outlier] Extras<'c, T> => ExtrasStream<'c, T::Item>;
     find: 'c ['c, T: Outlier] Find<'c, T> => FindStream<'c, T>;
     find_parts: 'c ['c, P: OutlierPart] FindParts<'c, P> => FindStream<'c, P>;

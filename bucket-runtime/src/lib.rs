@@ -98,9 +98,9 @@ pub use crate::{
     },
     outlier::{
         Advice, Candidate, ExtrasBucket, ExtrasStream, FindStream, Finding, FoundItem, IdRef,
-        IdentifiedItems, LengthGroup, NewItem, Outlier, OutlierPart, OutlierProblem, Outliers,
-        Parent, ParentFilter, ParentItemStream, PushManyError, RepairedOutliers, SplitProgress,
-        VerifiedOutliers,
+        IdentifiedItems, ItemPart, LengthGroup, NewItem, Outlier, OutlierPart, OutlierProblem,
+        Outliers, Parent, ParentFilter, ParentItemStream, PushManyError, RepairedOutliers,
+        SplitProgress, VerifiedOutliers,
     },
     part::BucketPart,
     protocol::{
@@ -146,4 +146,4 @@ pub use bucket_derive::Bucket;
 #[doc = include_str!("docs/outlier.md")]
 pub use bucket_derive::Outlier;
 
-pub use bucket_derive::{BucketPart, Fields, OutlierPart};
+pub use bucket_derive::{BucketPart, Fields, ItemPart, OutlierPart};

@@ -22,6 +22,7 @@
 mod collections;
 pub(crate) mod command;
 pub(crate) mod extra;
+mod item_part;
 mod known;
 pub(crate) mod maintain;
 #[expect(
@@ -36,6 +37,7 @@ mod read;
 mod write;
 
 pub use self::{
+    item_part::ItemPart,
     maintain::{
         Advice, Advise, Candidate, Finding, LengthGroup, OpenOutliers, OutlierProblem,
         RepairOutliers, RepairedOutliers, SplitExisting, SplitProgress, VerifiedOutliers,
@@ -46,8 +48,8 @@ pub use self::{
     part::OutlierPart,
     read::{
         CountParentItems, Extras, ExtrasBucket, ExtrasStream, Find, FindItem, FindParts,
-        FindStream, FoundItem, Get, GetAll, NewItem, PageOfParentItems, Parent, ParentFilter,
-        ParentItemStream, ParentItems,
+        FindStream, FoundItem, Get, GetAll, ItemParts, NewItem, PageOfItemParts, PageOfParentItems,
+        Parent, ParentFilter, ParentItemStream, ParentItems,
     },
     write::{
         Delete, Insert, Push, PushMany, PushManyError, Remove, RemoveParentItem, RemoveParentItems,

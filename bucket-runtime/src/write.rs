@@ -1,6 +1,7 @@
 //! Writing: appends, loads, edits, removals.
 
 pub(crate) mod append;
+pub(crate) mod append_or_get;
 pub(crate) mod appended;
 pub(crate) mod bulk;
 pub(crate) mod combine;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bucket_runtime::{
-    Bucket, Fields, Outlier, PageToken,
+    Bucket, Fields, ItemPart, Outlier, PageToken,
     mongodb::{
         Database,
         bson::{Document, doc},
@@ -33,6 +33,13 @@ struct User {
 struct Follower {
     user: i64,
     since: i64,
+}
+
+#[derive(Debug, ItemPart)]
+#[part(of = Follower)]
+#[allow(dead_code, reason = "the fields are only read from the server")]
+struct FollowerId {
+    user: i64,
 }
 
 /// How many shards a call must ask.
@@ -516,6 +523,15 @@ async fn each_call_for_a_parent_with_unique_items_asks_one_shard() {
     profiled
         .asks(ONE, "update", async || {
             users.update(&39, |user| user.visits += 1).await.unwrap()
+        })
+        .await;
+    let parts = || users.items(&39).parts::<FollowerId>();
+    profiled
+        .asks(ONE, "parts", async || drain(parts().await.unwrap()).await)
+        .await;
+    profiled
+        .asks(ONE, "page_of_parts", async || {
+            parts().page_of_items(7).await.unwrap()
         })
         .await;
     let next = std::sync::atomic::AtomicI64::new(100);

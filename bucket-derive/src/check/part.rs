@@ -1,4 +1,4 @@
-//! The rules of `BucketPart` and `OutlierPart`.
+//! The rules of `BucketPart`, `OutlierPart` and `ItemPart`.
 
 use syn::{Error, TypePath};
 
@@ -21,7 +21,7 @@ pub(crate) fn check<'a>(
     model: &'a PartModel<'a>,
     mut errors: Errors,
 ) -> Result<PartChecked<'a>, Error> {
-    let derive = model.pattern.derive();
+    let derive = model.whole.derive();
     let is_struct = check_is_struct(model.input, derive, &mut errors);
     check_generics(model, &mut errors);
     check_references(&model.fields, derive, &mut errors);
@@ -54,7 +54,7 @@ fn check_generics(model: &PartModel<'_>, errors: &mut Errors) {
     if generics.params.is_empty() {
         return;
     }
-    let message = format!("`{}` takes no parameters", model.pattern.derive().name);
+    let message = format!("`{}` takes no parameters", model.whole.derive().name);
     errors.push(
         &generics.params,
         message,

@@ -123,7 +123,14 @@ fn bucket_impl(
     let (element, pattern) = (&reader.ty, &reader.pattern);
     let (fields, rollup_members) = (&fields.members, &rollups.members);
     let markers = markers(model, &clause);
-    let readers = reading::readers(&krate, model.input, &model.fields, types, &clause);
+    let readers = reading::readers(
+        &krate,
+        model.input,
+        &generics::self_type(model.input),
+        &model.fields,
+        |field| types.of(model.input, field),
+        &clause,
+    );
     quote! {
         #markers
         #readers

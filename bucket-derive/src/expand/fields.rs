@@ -64,7 +64,7 @@ pub(crate) fn fields<Part>(
         let value = value(krate, field, &quote!(#name), form(field));
         let value = match form(field) {
             Form::Key => value,
-            _ => reading::read(krate, input, container, fields, field, value),
+            _ => reading::read(krate, input, &this, container, fields, field, value),
         };
         quote!(#ident: #value)
     });

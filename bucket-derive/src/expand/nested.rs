@@ -9,7 +9,7 @@ use crate::{
     expand::{
         bounds::of_left_out,
         fields::{Form, Place, is_plain, name, value},
-        generics, own_dates,
+        generics, own_dates, reading,
         type_name::type_name,
     },
     model::{
@@ -88,8 +88,19 @@ impl NestedWriter<'_> {
         let definition = self.definition(&ident, fields);
         let value = self.value(&ident, fields, &quote!(__P));
         let located = self.located(&ident, &value);
+        let (krate, readers) = (self.model.attr.krate(), ident.to_token_stream());
+        let ty = |field: &Field<'_, ()>| self.ty(field);
+        let no_clause = TokenStream::new();
+        let readers = reading::readers(&krate, self.model.input, &readers, fields, ty, &no_clause);
+        let this = &self.model.input.ident;
         FieldsStruct {
-            definition: quote!(#definition #located),
+            definition: quote! {
+                #definition
+                #located
+                #readers
+                #[automatically_derived]
+                impl #krate::field::StructFields for #this {}
+            },
             ty: quote!(#ident<__T, __P>),
         }
     }
@@ -121,15 +132,37 @@ impl NestedWriter<'_> {
         let krate = self.model.attr.krate();
         let place = self.place(&krate, ident, within);
         let values = named(fields).enumerate().map(|(n, (field, _))| {
-            let (ident, path) = (field.ident, place.path(field, n));
-            if is_plain(field) {
-                return quote!(#ident: #krate::Field::at::<#path>());
-            }
-            let at = quote!(<#path as #krate::field::Path>);
-            let value = value(&krate, field, &quote!(#at::PATH), Form::Serde);
-            quote!(#ident: #krate::Field::of_variant(#value, #at::VARIANT))
+            let path = place.path(field, n);
+            let value = match is_plain(field) {
+                true => quote!(#krate::Field::at::<#path>()),
+                false => {
+                    let at = quote!(<#path as #krate::field::Path>);
+                    let value = value(&krate, field, &quote!(#at::PATH), Form::Serde);
+                    quote!(#krate::Field::of_variant(#value, #at::VARIANT))
+                }
+            };
+            let (name, value) = (field.ident, self.read(ident, fields, field, value));
+            quote!(#name: #value)
         });
         quote!(#ident { #(#values),* })
+    }
+
+    /// The typed field, with what it says about how it is read. There are no parts of variants.
+    fn read(
+        &self,
+        readers: &Ident,
+        fields: &[Field<'_, ()>],
+        field: &Field<'_, ()>,
+        value: TokenStream,
+    ) -> TokenStream {
+        let NestedModel { input, serde, .. } = self.model;
+        let (krate, readers) = (self.model.attr.krate(), readers.to_token_stream());
+        match self.model.kind {
+            NestedKind::Struct(_) => {
+                reading::read(&krate, input, &readers, serde, fields, field, value)
+            }
+            NestedKind::Enum(_) | NestedKind::Union => value,
+        }
     }
 
     /// The parameters of a struct with typed fields. With the defaults, the struct stands for its names alone:

@@ -110,7 +110,14 @@ fn outlier_impl(
     let item_member = quote_spanned!(checked.items.node.ty.span()=> type Item = #item;);
     let borrowed = types.call(checked.id, &krate, "KeyField", "borrowed");
     let items_type = types.of(input, checked.items);
-    let readers = reading::readers(&krate, input, &checked.model.fields, types, &clause);
+    let readers = reading::readers(
+        &krate,
+        input,
+        &generics::self_type(input),
+        &checked.model.fields,
+        |field| types.of(input, field),
+        &clause,
+    );
     let identified = identified(checked.model, &clause);
     quote! {
         #readers

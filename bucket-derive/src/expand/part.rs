@@ -1,4 +1,4 @@
-//! Writes the code of `#[derive(BucketPart)]` and `#[derive(OutlierPart)]`.
+//! Writes the code of `#[derive(BucketPart)]`, `#[derive(OutlierPart)]` and `#[derive(ItemPart)]`.
 //!
 //! A part names fields of the whole struct's `FIELDS`, which know how they are read. So the compiler compares
 //! names and types, and the serde attributes of the whole struct hold for the part as well.
@@ -12,7 +12,7 @@ use crate::{
     expand::{generics, spans::located_at},
     model::{
         Field,
-        part::{PartModel, Pattern},
+        part::{PartModel, Whole},
     },
 };
 
@@ -20,24 +20,29 @@ pub(crate) fn expand(checked: &PartChecked<'_>) -> TokenStream {
     let (model, of) = (checked.model, checked.of);
     let (krate, import) = (model.attr.krate(), model.attr.import());
     let ident = &model.input.ident;
-    let (name, part, asked) = match model.pattern {
-        Pattern::Bucket => ("Bucket", "BucketPart", "bucket"),
-        Pattern::Outlier => ("Outlier", "OutlierPart", "outlier"),
+    let part = Ident::new(model.whole.derive().name, Span::call_site());
+    let (asked, of_fields, fields) = match model.whole {
+        Whole::Bucket => fields_of("Bucket", "bucket", &krate),
+        Whole::Outlier => fields_of("Outlier", "outlier", &krate),
+        Whole::Item => (
+            quote!(item),
+            quote!(<__Of as #krate::field::FieldsInside>::At<__Of, #krate::field::Root>),
+            quote!(<__Of as #krate::Fields>::FIELDS),
+        ),
     };
-    let [name, part, asked] = [name, part, asked].map(|name| Ident::new(name, Span::call_site()));
     // An editor takes each token at this place for a use of the struct, so only one is there.
     let elsewhere = located_at(of, Span::call_site());
     let whole = quote! {
         type __Of = #krate::__private::Fit<#elsewhere, { #krate::__private::fit::#asked::<#of>() }>;
-        const __FIELDS: &<__Of as #krate::#name>::Fields = &<__Of as #krate::#name>::FIELDS;
+        const __FIELDS: &#of_fields = #fields;
     };
     let names = model.fields.iter().map(|field| {
         let original = original(field);
         quote!(#original.names())
     });
-    let (element, members) = match model.pattern {
-        Pattern::Bucket => (Some(element(model, &krate)), bucket(model, &krate)),
-        Pattern::Outlier => (None, outlier(model, &krate)),
+    let (element, members) = match model.whole {
+        Whole::Bucket => (Some(element(model, &krate)), bucket(model, &krate)),
+        Whole::Outlier | Whole::Item => (None, stored_whole(model, &krate)),
     };
     quote! {
         #[allow(deprecated)]
@@ -55,6 +60,17 @@ pub(crate) fn expand(checked: &PartChecked<'_>) -> TokenStream {
             }
         };
     }
+}
+
+/// The check of a struct with this trait, the type of its fields, and their value.
+fn fields_of(name: &str, asked: &str, krate: &Path) -> (TokenStream, TokenStream, TokenStream) {
+    let [name, asked] = [name, asked].map(|name| Ident::new(name, Span::call_site()));
+    let name = quote!(<__Of as #krate::#name>);
+    (
+        quote!(#asked),
+        quote!(#name::Fields),
+        quote!(&#name::FIELDS),
+    )
 }
 
 fn bucket(model: &PartModel<'_>, krate: &Path) -> TokenStream {
@@ -78,7 +94,8 @@ fn bucket(model: &PartModel<'_>, krate: &Path) -> TokenStream {
     }
 }
 
-fn outlier(model: &PartModel<'_>, krate: &Path) -> TokenStream {
+/// A parent or an item of one has all of its fields in one document.
+fn stored_whole(model: &PartModel<'_>, krate: &Path) -> TokenStream {
     let values = model.fields.iter().map(|field| {
         let (ident, read) = (field.ident, read(model, field, "of_parent"));
         quote!(#ident: #read)

@@ -8,7 +8,7 @@ use crate::{
     expand::{
         bounds,
         fields::{path, writer},
-        fit::{Types, is_fixed},
+        fit::is_fixed,
         generics,
         spans::located_at,
     },
@@ -19,10 +19,11 @@ use crate::{
     },
 };
 
-/// The typed field, with what it says about how it is read.
+/// The typed field, with what it says about how it is read. `readers` is the type that calls the user's functions.
 pub(crate) fn read<Part>(
     krate: &Path,
     input: &DeriveInput,
+    readers: &TokenStream,
     container: &Container,
     fields: &[Field<'_, Part>],
     field: &Field<'_, Part>,
@@ -30,9 +31,8 @@ pub(crate) fn read<Part>(
 ) -> TokenStream {
     let value = match (reader(field), writer(field)) {
         (Some(_), _) => {
-            let this = generics::self_type(input);
             let n = fields.iter().position(|one| one.ident == field.ident);
-            let read = quote!(#krate::__private::read_field::<#this, _, #n>);
+            let read = quote!(#krate::__private::read_field::<#readers, _, #n>);
             quote!(#krate::Field::read_by(#value, #read))
         }
         (None, Some(_)) => quote!(#krate::Field::read_by_serde(#value)),
@@ -50,24 +50,26 @@ pub(crate) fn read<Part>(
     }
 }
 
-/// The `impl`s that call the user's functions. `clause` is that of the trait that has `FIELDS`.
+/// The `impl`s for this type that call the user's functions. `types` names the fields' types, and `clause` is
+/// that of the trait that has `FIELDS`.
 pub(crate) fn readers<Part>(
     krate: &Path,
     input: &DeriveInput,
+    readers: &TokenStream,
     fields: &[Field<'_, Part>],
-    types: &Types,
+    types: impl Fn(&Field<'_, Part>) -> TokenStream,
     clause: &TokenStream,
 ) -> TokenStream {
-    let (ident, (parameters, arguments, _)) = (&input.ident, input.generics.split_for_impl());
+    let (parameters, _, _) = input.generics.split_for_impl();
     let fields = fields.iter().enumerate();
     let read = fields.filter_map(|(n, field)| {
         field.serde.write.as_ref()?;
-        let (function, ty) = (reader(field)?, types.of(input, field));
+        let (function, ty) = (reader(field)?, types(field));
         let argument = located_at(&quote!(__deserializer), function.span());
         let call = quote_spanned!(function.span()=> #function(#argument));
         Some(quote! {
             #[automatically_derived]
-            impl #parameters #krate::__private::ReadField<#ty, #n> for #ident #arguments #clause {
+            impl #parameters #krate::__private::ReadField<#ty, #n> for #readers #clause {
                 fn read<'__de, __D: #krate::__private::serde::Deserializer<'__de>>(
                     __deserializer: __D,
                 ) -> ::core::result::Result<#ty, __D::Error> {

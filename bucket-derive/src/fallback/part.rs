@@ -1,27 +1,28 @@
-//! A `BucketPart` or an `OutlierPart` that does nothing.
+//! A part that does nothing.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 use syn::Error;
 
-use crate::model::part::{PartModel, Pattern};
+use crate::model::part::{PartModel, Whole};
 
 /// The errors, and a part that does nothing, if it is known of which struct.
 pub(crate) fn part(model: &PartModel<'_>, error: Error) -> TokenStream {
     let error = error.into_compile_error();
     let (krate, import) = (model.attr.krate(), model.attr.import());
     let ident = &model.input.ident;
-    let (name, read, members) = match model.pattern {
-        Pattern::Bucket => {
+    let name = Ident::new(model.whole.derive().name, Span::call_site());
+    let (read, members) = match model.whole {
+        Whole::Bucket => {
             let members = quote! {
                 type Element = ();
                 fn from_parts(_: &<Self::Of as #krate::Bucket>::Key, _: Self::Element) -> Self {
                     ::core::panic!()
                 }
             };
-            (quote!(BucketPart), quote!(Self::Element), Some(members))
+            (quote!(Self::Element), Some(members))
         }
-        Pattern::Outlier => (quote!(OutlierPart), quote!(Self), None),
+        Whole::Outlier | Whole::Item => (quote!(Self), None),
     };
     let stub = model
         .of()

@@ -1,4 +1,4 @@
-//! A struct that derives `BucketPart` or `OutlierPart`.
+//! A struct that derives `BucketPart`, `OutlierPart` or `ItemPart`.
 
 use syn::{DeriveInput, TypePath};
 
@@ -6,31 +6,35 @@ use super::{Field, fields};
 use crate::{
     errors::Errors,
     parse::{
-        attr::{BUCKET_PART, Derive, OUTLIER_PART, PartAttr},
+        attr::{BUCKET_PART, Derive, ITEM_PART, OUTLIER_PART, PartAttr},
         serde_attr,
     },
 };
 
-/// How the whole struct is stored.
+/// What the whole struct is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pattern {
+pub(crate) enum Whole {
     Bucket,
+    /// A parent.
     Outlier,
+    /// An item of a parent.
+    Item,
 }
 
-impl Pattern {
+impl Whole {
     pub(crate) fn derive(self) -> &'static Derive {
         match self {
             Self::Bucket => &BUCKET_PART,
             Self::Outlier => &OUTLIER_PART,
+            Self::Item => &ITEM_PART,
         }
     }
 }
 
-/// A struct that derives `BucketPart` or `OutlierPart`, with its syntax nodes for their spans.
+/// A struct that derives one of these, with its syntax nodes for their spans.
 pub(crate) struct PartModel<'a> {
     pub(crate) input: &'a DeriveInput,
-    pub(crate) pattern: Pattern,
+    pub(crate) whole: Whole,
     pub(crate) attr: PartAttr,
     pub(crate) serde: serde_attr::Container,
     /// Empty unless the input is a struct with named fields.
@@ -38,13 +42,13 @@ pub(crate) struct PartModel<'a> {
 }
 
 impl<'a> PartModel<'a> {
-    pub(crate) fn read(input: &'a DeriveInput, pattern: Pattern, errors: &mut Errors) -> Self {
+    pub(crate) fn read(input: &'a DeriveInput, whole: Whole, errors: &mut Errors) -> Self {
         let attr = PartAttr::parse(input, errors);
         let serde = serde_attr::Container::read(&input.attrs);
-        let fields = fields(input, pattern.derive(), &serde, errors, |_, _| ());
+        let fields = fields(input, whole.derive(), &serde, errors, |_, _| ());
         Self {
             input,
-            pattern,
+            whole,
             attr,
             serde,
             fields,

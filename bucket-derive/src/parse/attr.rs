@@ -20,7 +20,7 @@ pub(crate) use self::{
     limit::Limit,
     nested::{FIELDS, FieldsAttr},
     outlier::{OUTLIER, OutlierAttr},
-    part::{BUCKET_PART, OUTLIER_PART, PartAttr},
+    part::{BUCKET_PART, ITEM_PART, OUTLIER_PART, PartAttr},
     rollup::RollupAttr,
 };
 use crate::{

@@ -12,7 +12,7 @@ use syn::{
     punctuated::Punctuated, spanned::Spanned, visit::Visit,
 };
 
-use crate::{bucket, bucket_part, nested, outlier, outlier_part};
+use crate::{bucket, bucket_part, item_part, nested, outlier, outlier_part};
 
 /// A derive, by the name of its attribute.
 #[derive(Clone, Copy)]
@@ -96,6 +96,7 @@ pub(super) fn derives(attrs: &[Attribute]) -> Vec<Derive> {
         ("Outlier", Derive("outlier", outlier)),
         ("BucketPart", Derive("part", bucket_part)),
         ("OutlierPart", Derive("part", outlier_part)),
+        ("ItemPart", Derive("part", item_part)),
         ("Fields", Derive("fields", nested)),
     ];
     let named = known.into_iter();

@@ -4,7 +4,9 @@
 use super::{
     FlagField, ItemsField, OptionalField, OptionalParts, StoredField, TotalField, UniqueField,
 };
-use crate::{Bucket, KeyField, LenField, Outlier, RollupField, SumField, TimeField};
+use crate::{
+    Bucket, KeyField, LenField, Outlier, RollupField, SumField, TimeField, field::StructFields,
+};
 
 /// `T`, if the check of its type compiles.
 pub type Fit<T, const FIT: bool> = <Judged<FIT> as Of<T>>::Type;
@@ -32,6 +34,11 @@ pub const fn bucket<T: Bucket>() -> bool {
 
 /// Requires [`Outlier`].
 pub const fn outlier<T: Outlier>() -> bool {
+    true
+}
+
+/// Requires [`StructFields`].
+pub const fn item<T: StructFields>() -> bool {
     true
 }
 

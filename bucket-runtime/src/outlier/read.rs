@@ -7,6 +7,8 @@ mod find;
 mod find_item;
 mod get;
 mod get_all;
+mod item_form;
+mod item_parts;
 mod items;
 mod list;
 mod page;
@@ -25,8 +27,9 @@ pub use self::{
     find_item::{FindItem, FoundItem},
     get::Get,
     get_all::GetAll,
+    item_parts::ItemParts,
     items::ParentItems,
-    page::PageOfParentItems,
+    page::{PageOfItemParts, PageOfParentItems},
     parent::Parent,
     stream::ParentItemStream,
     watch::NewItem,

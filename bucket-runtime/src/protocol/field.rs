@@ -16,7 +16,9 @@ use serde::Serialize;
 pub(crate) use self::reading::{FieldReading, ReadForm};
 pub use self::{
     list::{List, OneItem},
-    nested::{Fields, FieldsAt, FieldsInside, Inlined, Located, NoFields, VariantFields},
+    nested::{
+        Fields, FieldsAt, FieldsInside, Inlined, Located, NoFields, StructFields, VariantFields,
+    },
     ordered::{Custom, Date, Ordered, Plain},
     path::{
         AnyItem, At, AtVariant, InOption, Names, OptionAt, Path, Presence, Root, Shape, Tag,

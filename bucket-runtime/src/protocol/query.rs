@@ -9,7 +9,7 @@ use mongodb::bson::{Bson, Document, doc};
 pub(crate) use self::position::{ItemPosition, MAX_NEIGHBOURS, NeighbourSide, QueryStart};
 use crate::{
     protocol::{
-        command::{KeyScope, each_one},
+        command::{KeyScope, each_one, identity},
         filter::{Filter, Node},
         range::Range,
         time_bounds::TimeBounds,
@@ -47,6 +47,14 @@ impl Query {
     pub(crate) fn of<T>(filter: Filter<T>) -> Self {
         Self {
             filter: filter.node,
+            ..Self::everything()
+        }
+    }
+
+    /// The item with the same identity as this element.
+    pub(crate) fn of_identity(field: &'static str, element: &Bson) -> Self {
+        Self {
+            filter: Node::on(field, doc! { "$eq": identity(field, element) }),
             ..Self::everything()
         }
     }

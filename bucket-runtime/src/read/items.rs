@@ -13,7 +13,7 @@ use std::marker::PhantomData;
 
 use mongodb::ClientSession;
 
-pub(crate) use self::settings::item_settings;
+pub(crate) use self::settings::{item_settings, page_directions};
 use self::{
     list::{ItemList, ReadStart},
     stream::{ItemForm, WholeItem},

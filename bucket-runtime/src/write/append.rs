@@ -42,7 +42,8 @@ impl<T: Bucket> Buckets<T> {
     /// When this returns `Ok`, the item is stored exactly once, as durably as the handle's write concern
     /// says; the server's default is a majority of the replica set. With `#[bucket(unique)]` it may have
     /// been stored [before](crate::Appended::AlreadyThere), and a failed call may be repeated without a
-    /// check; finding the earlier item takes one more round trip.
+    /// check; finding the earlier item takes one more round trip, and
+    /// [`append_or_get`](Self::append_or_get) gives it.
     ///
     /// A dropped future leaves the item stored or not stored, never a broken bucket. A command that was
     /// already sent is carried out.

@@ -50,7 +50,7 @@ mod items {
 }
 
 mod parents {
-    use bucket_runtime::{Outlier, OutlierPart};
+    use bucket_runtime::{Fields, ItemPart, Outlier, OutlierPart};
     use serde::{Deserialize, Serialize};
 
     #[derive(Serialize, Deserialize, Outlier)]
@@ -59,7 +59,21 @@ mod parents {
         #[serde(rename = "_id")]
         pub id: i64,
         #[outlier(items)]
-        pub buyers: Vec<String>,
+        pub buyers: Vec<Buyer>,
+    }
+
+    #[derive(Serialize, Deserialize, Fields)]
+    pub struct Buyer {
+        #[serde(alias = "nick")]
+        pub name: String,
+        #[serde(default)]
+        pub copies: i64,
+    }
+
+    #[derive(ItemPart)]
+    #[part(of = Buyer)]
+    pub struct Copies {
+        pub copies: i64,
     }
 
     #[derive(OutlierPart)]

@@ -184,6 +184,14 @@ pub mod nested {
     #[serde(crate = "::persistence::__private::serde")]
     pub struct Firm {
         pub name: ::std::string::String,
+        #[serde(default, with = "::persistence::bson_date")]
+        pub until: ::core::option::Option<::persistence::mongodb::bson::DateTime>,
+    }
+
+    #[derive(::persistence::ItemPart)]
+    #[part(crate = ::persistence, of = Firm)]
+    pub struct Until {
+        pub until: ::core::option::Option<::persistence::mongodb::bson::DateTime>,
     }
 
     // Traits of these names are in scope only by glob, and the derive cannot use them.

@@ -67,6 +67,15 @@ struct Label {
     any: Bson,
 }
 
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "tags", id = "{k}_{#}", capacity = 2)]
+struct Tag {
+    k: String,
+    #[bucket(unique)]
+    name: String,
+    any: Bson,
+}
+
 struct Both {
     db: Database,
     notes: Buckets<Note>,
@@ -112,10 +121,12 @@ impl Both {
         let notes = Note::buckets(&self.db).await.unwrap();
         let lists = List::outliers(&self.db).await.unwrap();
         let labels = Labels::outliers(&self.db).await.unwrap();
+        let tags = Tag::buckets(&self.db).await.unwrap();
         self.record.take();
         self.of_notes(&notes, text, any).await;
         self.of_lists(&lists, text, any).await;
         of_labels(&labels, text, any).await;
+        of_tags(&tags, text, any).await;
         self.record.take()
     }
 
@@ -238,6 +249,20 @@ async fn of_labels(labels: &Outliers<Labels>, text: &str, any: &Bson) {
         assert_eq!(all, [before, vec![label(any)]].concat());
         assert!(labels.delete(text).await.unwrap());
     }
+}
+
+/// The identity is the text, and the value that comes back is the first one.
+async fn of_tags(tags: &Buckets<Tag>, text: &str, any: &Bson) {
+    let tag = |any: Bson| Tag {
+        k: text.to_owned(),
+        name: text.to_owned(),
+        any,
+    };
+    let first = tag(any.clone());
+    assert_eq!(tags.append_or_get(&first).await.unwrap(), None);
+    let other = tag(doc! { "other": any.clone() }.into());
+    assert_eq!(tags.append_or_get(&other).await.unwrap(), Some(first));
+    tags.remove_key(text).await.unwrap();
 }
 
 fn note(k: &str, text: &str, any: &Bson) -> Note {

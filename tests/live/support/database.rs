@@ -162,8 +162,8 @@ impl Record {
     }
 }
 
-/// How the server would carry out a recorded command: `executionStats` of `explain`.
-pub(crate) async fn explain(db: &Database, mut command: Document) -> Document {
+/// A recorded command, without the fields that belong to its session.
+fn repeatable(mut command: Document) -> Document {
     for of_the_session in [
         "lsid",
         "$clusterTime",
@@ -173,8 +173,23 @@ pub(crate) async fn explain(db: &Database, mut command: Document) -> Document {
     ] {
         command.remove(of_the_session);
     }
-    let explain = doc! { "explain": command, "verbosity": "executionStats" };
+    command
+}
+
+/// How the server would carry out a recorded command: `executionStats` of `explain`.
+pub(crate) async fn explain(db: &Database, command: Document) -> Document {
+    let explain = doc! { "explain": repeatable(command), "verbosity": "executionStats" };
     db.run_command(explain).await.expect("explain")
+}
+
+/// The first batch that the server sends for a recorded command.
+pub(crate) async fn first_batch(db: &Database, command: Document) -> Vec<Document> {
+    let reply = db.run_command(repeatable(command)).await.unwrap();
+    let cursor = reply.get_document("cursor").unwrap();
+    let batch = cursor.get_array("firstBatch").unwrap().iter();
+    batch
+        .map(|row| row.as_document().unwrap().clone())
+        .collect()
 }
 
 /// A number of any numeric type.

@@ -5,7 +5,7 @@ mod calls;
 use std::time::Duration;
 
 use bucket_runtime::{
-    Bucket, BucketPart, Outlier, OutlierPart,
+    Bucket, BucketPart, Fields, ItemPart, Outlier, OutlierPart,
     mongodb::bson::{Bson, doc},
 };
 use futures_util::{StreamExt, TryStreamExt};
@@ -46,6 +46,38 @@ struct Book {
 #[allow(dead_code, reason = "the fields are only read from the server")]
 struct Title {
     title: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
+#[outlier(collection = "users", reference = "user", threshold = 2)]
+struct User {
+    _id: i64,
+    #[outlier(items)]
+    followers: Vec<Follower>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Fields)]
+struct Follower {
+    name: String,
+    since: i64,
+}
+
+#[derive(Debug, ItemPart)]
+#[part(of = Follower)]
+#[allow(dead_code, reason = "the fields are only read from the server")]
+struct FollowerName {
+    name: String,
+}
+
+fn user(_id: i64, followers: i64) -> User {
+    let follower = |since| Follower {
+        name: format!("user{since}"),
+        since,
+    };
+    User {
+        _id,
+        followers: (0..followers).map(follower).collect(),
+    }
 }
 
 fn book(id: i64, buyers: usize) -> Book {

@@ -119,6 +119,62 @@ async fn a_series_of_rollups_is_that_of_the_items(db: Live) {
     );
 }
 
+#[bucket_testkit::test]
+async fn months_begin_where_the_calendar_of_utc_says(db: Live) {
+    let buckets = fresh::<Reading>(&db).await;
+    let millis = |text: &str| {
+        DateTime::parse_rfc3339_str(text)
+            .unwrap()
+            .timestamp_millis()
+    };
+    let times = [
+        "1969-11-30T23:59:59.999Z",
+        "1969-12-01T00:00:00Z",
+        "1969-12-31T23:59:59.999Z",
+        "1970-01-01T00:00:00Z",
+        "2024-02-01T00:00:00Z",
+        "2024-02-29T23:59:59.999Z",
+        "2024-03-01T00:00:00Z",
+        "2024-06-15T12:00:00Z",
+    ];
+    for (value, time) in (0..).zip(times) {
+        let at = DateTime::from_millis(millis(time));
+        let reading = Reading {
+            sensor: 1,
+            at,
+            value,
+        };
+        buckets.append(&reading).await.unwrap();
+    }
+    let counts = |rows: Vec<Row>| Vec::from_iter(rows.into_iter().map(|row| (row.0, row.1)));
+    let month = |month: &str, count| (millis(&format!("{month}-01T00:00:00Z")), count);
+    let months = counts(told(buckets.rollup(&1).per_month()).await);
+    let expected = [
+        month("1969-11", 1),
+        month("1969-12", 2),
+        month("1970-01", 1),
+        month("2024-02", 2),
+        month("2024-03", 1),
+        month("2024-06", 1),
+    ];
+    assert_eq!(months, expected);
+    let with_gaps = counts(told(buckets.rollup(&1).per_month().with_gaps()).await);
+    assert_eq!(with_gaps.len(), 2 + 12 * 54 + 6);
+    let of_2024 = [
+        month("2024-01", 0),
+        month("2024-02", 2),
+        month("2024-03", 1),
+        month("2024-04", 0),
+        month("2024-05", 0),
+        month("2024-06", 1),
+    ];
+    assert_eq!(with_gaps[with_gaps.len() - 6..], of_2024);
+    // The range takes the windows that start in it, so a month may be cut.
+    let leap_day = DateTime::from_millis(millis("2024-02-29T00:00:00Z"));
+    let from = buckets.rollup_all().windows(leap_day..).per_month();
+    assert_eq!(counts(told(from).await)[0], month("2024-02", 1));
+}
+
 /// Buckets that keep nothing but their count.
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[bucket(collection = "visits", id = "{page}_{at/1m}", capacity = 3)]

@@ -17,6 +17,11 @@ attribute! {
     of: TypePath = "of = Trade",
 }
 
+pub(crate) const ITEM_PART: Derive = Derive {
+    name: "ItemPart",
+    ..BUCKET_PART
+};
+
 pub(crate) const OUTLIER_PART: Derive = Derive {
     name: "OutlierPart",
     ..BUCKET_PART

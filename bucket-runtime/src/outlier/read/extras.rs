@@ -10,13 +10,15 @@ use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
 use mongodb::ClientSession;
 
 use super::{
+    item_form::ParentItemForm,
     list::Section,
+    parent::{ParentForm, WholeParent},
     parent_read::{ParentRead, parent_read_settings},
 };
 use crate::{
     Result,
     outlier::{IdRef, Outlier, Outliers, extra::ExtraItem, parent_handle::ParentHandle},
-    protocol::range::Range,
+    protocol::{query::Query, range::Range},
     server::cursor::DocumentCursor,
     value::{stored_bucket::StoredBucket, unreadable::OnUnreadable},
 };
@@ -49,7 +51,7 @@ impl<'s, T: Outlier> Extras<'s, T> {
 
     pub(crate) async fn execute(self) -> Result<ExtrasStream<'s, T::Item>> {
         self.0.parent.note_call();
-        open_extras(self.0, self.1).await
+        open_extras::<WholeParent<T>>(self.0, self.1).await
     }
 }
 
@@ -75,25 +77,25 @@ impl<I> Stream for ExtrasStream<'_, I> {
 }
 
 /// Reads a parent, and opens the stream of its extras if it has any.
-pub(super) async fn get_with_extras<'s, T: Outlier>(
-    mut read: ParentRead<'s, T>,
+pub(super) async fn get_with_extras<'s, F: ParentItemForm>(
+    mut read: ParentRead<'s, F::Of>,
     newest_first: bool,
-) -> Result<Option<(T, Option<ExtrasStream<'s, T::Item>>)>> {
-    let Some(parent) = read.get().await? else {
+) -> Result<Option<(F::Document, Option<ExtrasStream<'s, F::Item>>)>> {
+    let Some(parent) = read.get::<F>().await? else {
         return Ok(None);
     };
     let extras = match parent.has_extras {
-        true => Some(open_extras(read, newest_first).await?),
+        true => Some(open_extras::<F>(read, newest_first).await?),
         false => None,
     };
     Ok(Some((parent.document, extras)))
 }
 
 /// Opens the stream of a parent's extras.
-async fn open_extras<'s, T: Outlier>(
-    read: ParentRead<'s, T>,
+async fn open_extras<'s, F: ParentItemForm>(
+    read: ParentRead<'s, F::Of>,
     newest_first: bool,
-) -> Result<ExtrasStream<'s, T::Item>> {
+) -> Result<ExtrasStream<'s, F::Item>> {
     let ParentRead {
         parent,
         session,
@@ -104,9 +106,14 @@ async fn open_extras<'s, T: Outlier>(
         .iter()
         .copied()
         .filter(|section| !section.is_own());
-    let mut reader: ExtrasReader<'s, T> = ExtrasReader {
-        sections: Vec::from_iter(all).into_iter(),
+    let query = Query {
         newest_first,
+        names: F::names(),
+        ..Query::everything()
+    };
+    let mut reader: ExtrasReader<'s, F> = ExtrasReader {
+        sections: Vec::from_iter(all).into_iter(),
+        range: query.bucket_range(parent.scope.extras.spec),
         parent,
         rows: None,
         session,
@@ -116,28 +123,34 @@ async fn open_extras<'s, T: Outlier>(
     Ok(ExtrasStream(try_unfold(reader, ExtrasReader::next).boxed()))
 }
 
+/// A cursor over extras documents, with items in this form.
+type ExtrasCursor<'s, F> = DocumentCursor<
+    's,
+    StoredBucket<ExtraItem<<F as ParentForm>::Of>, <F as ParentItemForm>::StoredItem>,
+>;
+
 /// A read of a parent's extras under way.
 ///
 /// The documents without a number, which the manual's commands wrote, come before ours. It takes two finds:
 /// their ids have different types, and the server sorts by type before value.
-struct ExtrasReader<'s, T: Outlier> {
+struct ExtrasReader<'s, F: ParentItemForm> {
     /// The sections that are still to be read.
     sections: IntoIter<Section>,
-    newest_first: bool,
+    range: Range,
     parent: ParentHandle,
-    rows: Option<DocumentCursor<'s, StoredBucket<ExtraItem<T>>>>,
+    rows: Option<ExtrasCursor<'s, F>>,
     /// The session, while no cursor has it.
     session: Option<&'s mut ClientSession>,
     on_unreadable: Option<OnUnreadable<'s>>,
 }
 
-impl<T: Outlier> ExtrasReader<'_, T> {
-    async fn next(mut self) -> Result<Option<(ExtrasBucket<T::Item>, Self)>> {
+impl<F: ParentItemForm> ExtrasReader<'_, F> {
+    async fn next(mut self) -> Result<Option<(ExtrasBucket<F::Item>, Self)>> {
         while let Some(rows) = &mut self.rows {
             let next = rows.next_bucket(self.on_unreadable.as_mut()).await?;
             if let Some(StoredBucket { id, elements, .. }) = next {
                 rows.give(elements.len());
-                let items = elements;
+                let items = elements.into_iter().map(F::item).collect();
                 return Ok(Some((ExtrasBucket { id, items }, self)));
             }
             let calls = rows.calls().clone();
@@ -154,12 +167,8 @@ impl<T: Outlier> ExtrasReader<'_, T> {
         let Some(section) = self.sections.next() else {
             return Ok(());
         };
-        let range = match self.newest_first {
-            false => Range::oldest_first(),
-            true => Range::newest_first(),
-        };
         let extras = self.parent.extras();
-        let found = extras.find(section.documents(&self.parent.scope), range);
+        let found = extras.find(section.documents(&self.parent.scope), self.range.clone());
         self.rows = Some(found.cursor(self.session.take()).await?);
         Ok(())
     }

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     Result,
     outlier::{Outlier, OutlierPart, Outliers},
-    protocol::{command::each_one, range::Range},
+    protocol::range::Range,
     read::settings::{read_settings, session_setting, unreadable_setting},
     server::{Server, cursor::DocumentCursor},
     value::unreadable::OnUnreadable,
@@ -123,9 +123,7 @@ impl<'s, T: Outlier> Find<'s, T> {
     /// Has the server send only some fields of the parents: those of a struct that derives
     /// [`OutlierPart`]. Without the array, a parent costs the network the same however many items it
     /// has.
-    pub fn parts<P: OutlierPart<Of = T>>(mut self) -> FindParts<'s, P> {
-        let names = P::NAMES.concat().into_iter().chain([T::SPEC.flag]);
-        self.find.range.projection = Some(each_one(names));
+    pub fn parts<P: OutlierPart<Of = T>>(self) -> FindParts<'s, P> {
         FindParts {
             find: self.find,
             of: PhantomData,
@@ -157,7 +155,11 @@ impl<'s, P: OutlierPart> FindParts<'s, P> {
 
 impl<'s> FindParents<'s> {
     async fn read<F: ParentForm>(self) -> Result<FindStream<'s, F::Document>> {
-        let found = self.parents.target().find(self.filter, self.range);
+        let range = Range {
+            projection: F::projection(),
+            ..self.range
+        };
+        let found = self.parents.target().find(self.filter, range);
         let reader = FoundParents::<F> {
             rows: found.cursor(self.session).await?,
             parents: self.parents,

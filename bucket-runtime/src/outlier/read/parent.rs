@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use mongodb::bson::RawDocument;
+use mongodb::bson::{Document, RawDocument};
 use serde::{
     Deserialize, Deserializer,
     de::{DeserializeOwned, MapAccess},
@@ -12,6 +12,7 @@ use super::unreadable::{SiftedParent, sift};
 use crate::{
     Result,
     outlier::{Outlier, OutlierPart},
+    protocol::command::each_one,
     read::part::{PartReader, ReadPart, read_part},
     schema::spec::KeyName,
     server::{
@@ -40,6 +41,11 @@ pub(super) trait ParentForm: 'static {
     type Stored: DeserializeOwned + Send + 'static;
 
     type Document: Send + 'static;
+
+    /// The fields of a parent to read, if not all.
+    fn projection() -> Option<Document> {
+        None
+    }
 
     fn document(stored: Self::Stored) -> Self::Document;
 
@@ -74,6 +80,11 @@ impl<P: OutlierPart> ParentForm for PartOfParent<P> {
     type Of = P::Of;
     type Stored = Self;
     type Document = P;
+
+    fn projection() -> Option<Document> {
+        let names = P::NAMES.concat().into_iter().chain([P::Of::SPEC.flag]);
+        Some(each_one(names))
+    }
 
     fn document(stored: Self) -> P {
         stored.0

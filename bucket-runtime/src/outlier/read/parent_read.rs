@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use mongodb::ClientSession;
 
-use super::parent::{Parent, WholeParent, next_parent};
+use super::parent::{Parent, ParentForm, next_parent};
 use crate::{
     Result,
     outlier::{Outlier, parent_handle::ParentHandle},
@@ -31,7 +31,9 @@ impl<T: Outlier> ParentRead<'_, T> {
     }
 
     /// Reads the parent itself.
-    pub(super) async fn get(&mut self) -> Result<Option<Parent<T>>> {
+    pub(super) async fn get<F: ParentForm<Of = T>>(
+        &mut self,
+    ) -> Result<Option<Parent<F::Document>>> {
         let Self {
             parent,
             session,
@@ -39,6 +41,7 @@ impl<T: Outlier> ParentRead<'_, T> {
             ..
         } = self;
         let range = Range {
+            projection: F::projection(),
             limit: Some(1),
             ..Range::unordered()
         };
@@ -46,7 +49,7 @@ impl<T: Outlier> ParentRead<'_, T> {
         let target = parent.parent();
         let rows = target.find(parent.scope.parent(), range);
         let mut rows = rows.cursor(session.as_deref_mut()).await?;
-        next_parent::<WholeParent<T>>(target, &mut rows, on_unreadable.as_mut()).await
+        next_parent::<F>(target, &mut rows, on_unreadable.as_mut()).await
     }
 }
 

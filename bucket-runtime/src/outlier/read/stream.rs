@@ -6,15 +6,14 @@ use std::{
     vec::IntoIter,
 };
 
-use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
-use serde::de::DeserializeOwned;
-
 use super::{
     extras::{ExtrasStream, get_with_extras},
+    item_form::ParentItemForm,
     parent_read::ParentRead,
     rows::ParentRows,
 };
-use crate::{Result, outlier::Outlier};
+use crate::Result;
+use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
 
 /// The items of a parent: its own, then the extras in the order in which they were stored; or all of them in
 /// reverse.
@@ -37,15 +36,15 @@ struct DocumentItems<'s, I> {
     last: Vec<I>,
 }
 
-impl<'s, I: DeserializeOwned + Send + 'static> ParentItemStream<'s, I> {
+impl<'s, I: Send + 'static> ParentItemStream<'s, I> {
     /// All items. Whether there are extras is known when the parent has been read, so in reverse order the
     /// parent's items wait.
-    pub(super) async fn of_documents<T: Outlier<Item = I>>(
-        read: ParentRead<'s, T>,
+    pub(super) async fn of_documents<F: ParentItemForm<Item = I>>(
+        read: ParentRead<'s, F::Of>,
         newest_first: bool,
     ) -> Result<Self> {
-        let (own, extras) = match get_with_extras(read, newest_first).await? {
-            Some((mut parent, extras)) => (std::mem::take(parent.items_mut()), extras),
+        let (own, extras) = match get_with_extras::<F>(read, newest_first).await? {
+            Some((parent, extras)) => (F::own_items(parent), extras),
             None => (Vec::new(), None),
         };
         let (first, last) = match newest_first && extras.is_some() {
@@ -61,10 +60,10 @@ impl<'s, I: DeserializeOwned + Send + 'static> ParentItemStream<'s, I> {
     }
 
     /// The items of these rows.
-    pub(super) fn of_rows(rows: ParentRows<'s>) -> Self {
+    pub(super) fn of_rows<F: ParentItemForm<Item = I>>(rows: ParentRows<'s>) -> Self {
         let items = try_unfold(rows, async |mut rows| {
-            let item = rows.next_item().await?;
-            Ok(item.map(|item| (item, rows)))
+            let item = rows.next_item::<F::StoredItem>().await?;
+            Ok(item.map(|item| (F::item(item), rows)))
         });
         Self(Source::Rows(items.boxed()))
     }

@@ -104,6 +104,14 @@ impl<V: FieldsInside + ?Sized> FieldsInside for Box<V> {
     type At<T: 'static, P: Path> = V::At<T, P>;
 }
 
+/// A struct that derives [`Fields`]: an item that a read can give some fields of.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a struct that derives `Fields`",
+    label = "a part of an item has fields of such a struct",
+    note = "help: add `#[derive(bucket_runtime::Fields)]` to the struct of the items"
+)]
+pub trait StructFields: Fields {}
+
 /// Its fields at the path `P` of a `T`, for the paths of indexes: one message, whichever part is missing.
 #[diagnostic::on_unimplemented(
     message = "the fields inside `{Self}` are not known",

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::{
     ItemToken, Items,
-    parts::ItemPart,
+    parts::BucketItemPart,
     rows::{ItemRow, ItemRows},
-    settings::item_settings,
+    settings::{item_settings, page_directions},
     stream::{ItemForm, WholeItem},
 };
 use crate::{Bucket, BucketPart, Result, server::call};
@@ -134,31 +134,12 @@ pub struct PageOfItems<'s, T>(ItemPageRead<'s, T>);
 #[must_use = "a page is read when this is awaited"]
 pub struct PageOfParts<'s, P: BucketPart>(ItemPageRead<'s, P::Of>);
 
-/// The methods that both builders have.
-macro_rules! directions {
-    () => {
-        /// Reads the page that begins at the position of a token: the [`next`](ItemPage::next) of the
-        /// page before it.
-        pub fn after(mut self, token: &ItemToken) -> Self {
-            self.0.start_at(token, false);
-            self
-        }
-
-        /// Reads the page that ends at the position of a token: the [`previous`](ItemPage::previous) of
-        /// the page after it. Its items are in the order of the read, too.
-        pub fn before(mut self, token: &ItemToken) -> Self {
-            self.0.start_at(token, true);
-            self
-        }
-    };
-}
-
 impl<'s, T: Bucket> PageOfItems<'s, T> {
     pub(super) fn new(items: Items<'s, T>, limit: u64) -> Self {
         Self(ItemPageRead::new(items, limit))
     }
 
-    directions!();
+    page_directions!();
 
     item_settings!(T, "Items");
 
@@ -181,7 +162,7 @@ impl<'s, P: BucketPart> PageOfParts<'s, P> {
         Self(ItemPageRead::new(items, limit))
     }
 
-    directions!();
+    page_directions!();
 
     item_settings!(P::Of, "Items");
 
@@ -190,6 +171,6 @@ impl<'s, P: BucketPart> PageOfParts<'s, P> {
     }
 
     pub(crate) async fn execute(self) -> Result<ItemPage<P>> {
-        self.0.read::<ItemPart<P>>().await
+        self.0.read::<BucketItemPart<P>>().await
     }
 }

@@ -12,9 +12,9 @@ use crate::{
 };
 
 /// Parts of items.
-pub(super) struct ItemPart<P>(PhantomData<P>);
+pub(super) struct BucketItemPart<P>(PhantomData<P>);
 
-impl<P: BucketPart> ItemForm for ItemPart<P> {
+impl<P: BucketPart> ItemForm for BucketItemPart<P> {
     type Of = P::Of;
     type Stored = ElementPart<P>;
     type Item = P;
@@ -79,6 +79,6 @@ impl<'s, P: BucketPart> Parts<'s, P> {
     }
 
     pub(crate) async fn execute(self) -> Result<ItemStream<'s, P>> {
-        ItemStream::open::<ItemPart<P>>(self.0).await
+        ItemStream::open::<BucketItemPart<P>>(self.0).await
     }
 }

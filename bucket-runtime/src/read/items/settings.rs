@@ -40,4 +40,29 @@ macro_rules! item_settings {
     };
 }
 
+/// Adds the directions to a builder of a page, whose first field has a method `start_at`.
+macro_rules! page_directions {
+    () => {
+        /// Reads the page that begins at the position of a token: the [`next`](ItemPage::next) of the
+        /// page before it.
+        ///
+        /// # Errors
+        ///
+        /// [`is_token_mismatch`](crate::Error::is_token_mismatch) if the token is of another list: of another
+        /// key or parent, filter, struct or collection. Nothing is read then.
+        pub fn after(mut self, token: &ItemToken) -> Self {
+            self.0.start_at(token, false);
+            self
+        }
+
+        /// Reads the page that ends at the position of a token: the [`previous`](ItemPage::previous) of
+        /// the page after it. Its items are in the order of the read, too.
+        pub fn before(mut self, token: &ItemToken) -> Self {
+            self.0.start_at(token, true);
+            self
+        }
+    };
+}
+
 pub(crate) use item_settings;
+pub(crate) use page_directions;

@@ -128,6 +128,16 @@ impl<T: Bucket> Editor<T> {
         Err(self.reader.target().error(Kind::Contended(TRIES)))
     }
 
+    /// Reads the matching items of one bucket, and changes nothing.
+    pub(crate) async fn read(self, session: Option<&mut ClientSession>) -> Result<Vec<T>> {
+        let plan = |editor: &Self, found: &mut FoundItems<T>| {
+            Ok((None, found.take_matches(&editor.reader)?))
+        };
+        let items = self.change(plan, session).await?;
+        call::items(items.len());
+        Ok(items)
+    }
+
     /// The server would refuse a larger command, with an error that says nothing of the items.
     pub(crate) fn check_size(&self, unchanged: &Document, pipeline: &[Document]) -> Result<()> {
         let stages = pipeline.iter().map(document_size);

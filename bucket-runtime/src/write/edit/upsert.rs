@@ -2,10 +2,7 @@
 
 use std::marker::PhantomData;
 
-use mongodb::{
-    ClientSession,
-    bson::{Bson, doc},
-};
+use mongodb::{ClientSession, bson::Bson};
 
 use super::{
     found::FoundItems,
@@ -17,7 +14,6 @@ use crate::{
     protocol::{
         budget::Budget,
         command::{IndexedScope, Update, identity},
-        filter::Node,
         next::Answer,
         query::Query,
     },
@@ -221,10 +217,7 @@ pub(crate) async fn replace_by_identity<T: Bucket>(
     element: &Bson,
     session: Option<&mut ClientSession>,
 ) -> Result<bool> {
-    let query = Query {
-        filter: Node::on(field, doc! { "$eq": identity(field, element) }),
-        ..Query::everything()
-    };
+    let query = Query::of_identity(field, element);
     let editor = Editor::<T>::new(engine, reader, query, Selection::First);
     let plan =
         |editor: &Editor<T>, found: &mut FoundItems<T>| editor.plan_replacement(found, element);

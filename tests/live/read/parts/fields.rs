@@ -14,7 +14,7 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
 
-use crate::support::database::{Live, Recorded};
+use crate::support::database::{Live, Recorded, first_batch};
 
 /// A key of the user's own, which serde does not know.
 #[derive(Debug, Clone, PartialEq)]
@@ -162,19 +162,6 @@ async fn parts_are_the_fields_of_the_items(db: Live) {
         assert!(!owners.is_empty());
         assert!(owners.iter().all(|owner| owner.exchange == "XETRA"));
     }
-}
-
-/// The first batch of a command that was sent before, by the driver alone.
-async fn first_batch(db: &Database, mut command: Document) -> Vec<Document> {
-    for own in ["lsid", "$clusterTime", "$db", "$readPreference"] {
-        command.remove(own);
-    }
-    let reply = db.run_command(command).await.unwrap();
-    let cursor = reply.get_document("cursor").unwrap();
-    let batch = cursor.get_array("firstBatch").unwrap().iter();
-    batch
-        .map(|row| row.as_document().unwrap().clone())
-        .collect()
 }
 
 fn names(document: &Document) -> Vec<&str> {

@@ -39,7 +39,7 @@ pub(super) const ROWS: &[(&str, bool, Calls)] = &[
         Box::pin(watch_outliers(db))
     }),
     (
-        "`append`, `append_many`, `append_stream`, `upsert_item`",
+        "`append`, `append_or_get`, `append_many`, `append_stream`, `upsert_item`",
         true,
         |db| Box::pin(append(db)),
     ),
@@ -146,6 +146,7 @@ async fn append(db: Database) -> Result<()> {
         visits.append(&visit(visitor)).await?;
     }
     visits.append_many((15..20).map(visit)).await?;
+    visits.append_or_get(&visit(14)).await?;
     visits.upsert_item(&visit(20)).await?;
     visits.upsert_item(&visit(20)).await?;
     Ok(())

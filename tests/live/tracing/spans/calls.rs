@@ -11,7 +11,7 @@ use bucket_runtime::{
 };
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-use super::{Book, Look, Title, Visitor, book};
+use super::{Book, FollowerName, Look, Title, User, Visitor, book, user};
 use crate::support::visits::{Moved, Visit, visit};
 
 pub(super) async fn of_buckets(db: &Database, look: &mut Look) {
@@ -121,6 +121,8 @@ pub(super) async fn of_buckets(db: &Database, look: &mut Look) {
     look.at("visits", "update_item", 1).await;
     visits.upsert_item(&visit(7)).await.unwrap();
     look.at("visits", "upsert_item", 1).await;
+    visits.append_or_get(&visit(7)).await.unwrap().unwrap();
+    look.at("visits", "append_or_get", 1).await;
     visits.remove_item(&1, one()).await.unwrap();
     look.at("visits", "remove_item", 1).await;
     visits
@@ -253,4 +255,14 @@ pub(super) async fn of_outliers(db: &Database, look: &mut Look) {
     look.at("books", "repair", 0).await;
     books.delete(&1).await.unwrap();
     look.at("books", "delete", 0).await;
+
+    let users = User::outliers(db).await.unwrap();
+    look.at("users", "outliers", 0).await;
+    users.insert(&user(1, 9)).await.unwrap();
+    look.at("users", "insert", 0).await;
+    let names = || users.items(&1).parts::<FollowerName>();
+    assert_eq!(names().await.unwrap().count().await, 9);
+    look.at("users", "parts", 7).await;
+    names().page_of_items(4).await.unwrap();
+    look.at("users", "page_of_parts", 4).await;
 }

@@ -1,0 +1,163 @@
+//! The items of a parent as a read gives them: whole, or a part of each.
+
+use std::marker::PhantomData;
+
+use mongodb::{
+    bson::{Document, RawDocument},
+    error::Error as DriverError,
+};
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, Error as _, MapAccess},
+};
+
+use super::{
+    parent::{ParentForm, WholeParent},
+    unreadable::{SiftedParent, array},
+};
+use crate::{
+    outlier::{ItemPart, Outlier},
+    protocol::command::each_one,
+    read::part::{PartReader, ReadPart, read_part},
+    schema::spec::KeyName,
+    value::{
+        bytes,
+        unreadable::{Unreadable, read_value},
+    },
+};
+
+/// The form in which a read gives the items of a parent: whole, or as parts.
+pub(super) trait ParentItemForm: ParentForm {
+    /// The type that a stored item is deserialized into.
+    type StoredItem: DeserializeOwned + Send + 'static;
+
+    type Item: Send + 'static;
+
+    /// The stored names of the fields to read, if not all.
+    fn names() -> Option<Vec<&'static str>>;
+
+    /// The items that the parent itself holds.
+    fn own_items(document: Self::Document) -> Vec<Self::Item>;
+
+    fn item(stored: Self::StoredItem) -> Self::Item;
+}
+
+impl<T: Outlier> ParentItemForm for WholeParent<T> {
+    type StoredItem = T::Item;
+    type Item = T::Item;
+
+    fn names() -> Option<Vec<&'static str>> {
+        None
+    }
+
+    fn own_items(mut document: T) -> Vec<T::Item> {
+        std::mem::take(document.items_mut())
+    }
+
+    fn item(stored: T::Item) -> T::Item {
+        stored
+    }
+}
+
+/// A parent of which only parts of its items are read.
+pub(super) struct PartsOfItems<T, P> {
+    parts: Vec<P>,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T: Outlier, P: ItemPart> ParentForm for PartsOfItems<T, P> {
+    type Of = T;
+    type Stored = Self;
+    type Document = Vec<P>;
+
+    fn projection() -> Option<Document> {
+        let names = Self::names()?.into_iter();
+        let paths = names.map(|name| format!("{}.{name}", T::SPEC.items));
+        let paths = Vec::from_iter(paths.chain([T::SPEC.flag.to_owned()]));
+        Some(each_one(paths.iter().map(String::as_str)))
+    }
+
+    fn document(stored: Self) -> Vec<P> {
+        stored.parts
+    }
+
+    fn sift(row: &RawDocument) -> Option<SiftedParent<Vec<P>>> {
+        Some(match sift_parts::<T, P>(row) {
+            Ok((parts, unreadable)) => (Ok(parts), unreadable),
+            Err(error) => (Err(error), Vec::new()),
+        })
+    }
+}
+
+impl<T: Outlier, P: ItemPart> ParentItemForm for PartsOfItems<T, P> {
+    type StoredItem = PartOfItem<P>;
+    type Item = P;
+
+    fn names() -> Option<Vec<&'static str>> {
+        // Without a name no item would be sent.
+        Some(P::NAMES.concat()).filter(|names| !names.is_empty())
+    }
+
+    fn own_items(document: Vec<P>) -> Vec<P> {
+        document
+    }
+
+    fn item(stored: PartOfItem<P>) -> P {
+        stored.0
+    }
+}
+
+impl<'de, T: Outlier, P: ItemPart> Deserialize<'de> for PartsOfItems<T, P> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let row = <&RawDocument>::deserialize(deserializer)?;
+        let (parts, unreadable) = sift_parts::<T, P>(row).map_err(D::Error::custom)?;
+        match unreadable.first() {
+            None => Ok(Self {
+                parts,
+                of: PhantomData,
+            }),
+            Some(Unreadable { place, error }) => {
+                let (items, reason) = (T::SPEC.items, bytes::reason(error));
+                Err(D::Error::custom(format!("{items}.{place}: {reason}")))
+            }
+        }
+    }
+}
+
+/// Reads the items of a parent that can be read as parts, and lists the others.
+fn sift_parts<T: Outlier, P: ItemPart>(
+    row: &RawDocument,
+) -> Result<(Vec<P>, Vec<Unreadable>), DriverError> {
+    let name = T::SPEC.items;
+    let (mut parts, mut unreadable) = (Vec::new(), Vec::new());
+    if row.get(name)?.is_none() {
+        return Ok((parts, unreadable));
+    }
+    let items = array(row, name);
+    let items = items.ok_or_else(|| DriverError::custom(format!("`{name}` is not an array")))?;
+    for (place, item) in (0..).zip(items) {
+        match read_value::<PartOfItem<P>>(item) {
+            Ok(PartOfItem(part)) => parts.push(part),
+            Err(error) => unreadable.push(Unreadable { place, error }),
+        }
+    }
+    Ok((parts, unreadable))
+}
+
+/// A part of an item.
+pub(super) struct PartOfItem<P>(P);
+
+impl<P: ItemPart> ReadPart for PartOfItem<P> {
+    const NAMES: &'static [&'static [&'static str]] = P::NAMES;
+    const KEYS: &'static [KeyName] = &[];
+
+    fn read<'de, A: MapAccess<'de>>(fields: &mut PartReader<A>) -> Result<Self, A::Error> {
+        P::read(fields).map(Self)
+    }
+}
+
+impl<'de, P: ItemPart> Deserialize<'de> for PartOfItem<P> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read_part(deserializer)
+    }
+}
