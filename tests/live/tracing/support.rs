@@ -3,11 +3,11 @@
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     fmt::Debug,
-    sync::{Arc, Mutex},
+    sync::{Arc, LazyLock, Mutex},
 };
 
 use tracing::{
-    Event, Subscriber,
+    Dispatch, Event, Subscriber,
     field::{Field, Visit},
     span::{Attributes, Id, Record},
     subscriber::DefaultGuard,
@@ -40,6 +40,10 @@ impl Told {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Spans(Arc<Mutex<State>>);
 
+/// While a process has a single subscriber, tracing-core 0.1 asks the thread that meets a span first, which switches
+/// the span off for all threads if it has none. So there are two.
+static SECOND: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(Registry::default()));
+
 #[derive(Debug, Default)]
 struct State {
     open: HashMap<u64, Told>,
@@ -49,6 +53,7 @@ struct State {
 impl Spans {
     /// Collects the spans of this thread, and so those of a test with a runtime of one thread.
     pub(super) fn collect() -> (Self, DefaultGuard) {
+        LazyLock::force(&SECOND);
         let spans = Self::default();
         let subscriber = Registry::default().with(spans.clone());
         let guard = tracing::subscriber::set_default(subscriber);
