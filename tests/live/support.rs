@@ -14,7 +14,6 @@ pub(crate) mod fail_points;
 pub(crate) mod notes;
 pub(crate) mod outliers;
 pub(crate) mod plans;
-#[cfg(not(feature = "bson-3"))]
 pub(crate) mod random;
 pub(crate) mod runtime;
 pub(crate) mod scale;

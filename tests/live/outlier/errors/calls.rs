@@ -8,6 +8,7 @@ use bucket_runtime::{
         options::{ClientOptions, IndexOptions},
     },
 };
+#[cfg(not(feature = "bson-3"))]
 use bucket_testkit::{
     Fate::{CutAfter, CutBefore},
     Proxy,
