@@ -10,7 +10,7 @@
 //! | before 8.0 | one update per command | a standalone server has no such memory at all |
 //!
 //! A replica set from 8.0 on has `bulkWrite`, too. It takes a tenth more CPU time, of server and client together, than a
-//! numbered `update` of many keys (251 against 228 us an item on 8.2.0), and the driver, which repeats it after a
+//! numbered `update` of many keys (251 against 227 us an item on 8.2.0), and the driver, which repeats it after a
 //! broken connection, gives up if one of its statements is refused.
 //!
 //! The numbers of the first way (`lsid`, `txnNumber`) belong to sessions of our own. The driver's count of such
