@@ -94,56 +94,52 @@ impl RetryableSessions {
 impl RetryableSession {
     /// Carries out updates as one command, which is sent at most twice, as the driver does.
     pub(super) async fn update_all(
-        self,
+        mut self,
         server: &Server,
         updates: Vec<Update>,
         ordered: bool,
     ) -> Result<Results, DriverError> {
-        let statements = updates.len();
-        let (reply, _) = (self.update(server, updates, ordered, |_| Some(()))).await?;
-        reply.results(statements)
+        let statements: Vec<_> = updates.into_iter().map(Update::into_statement).collect();
+        let command = Command::new(server, &statements, ordered);
+        let reply = self.send_next(server, &command).await?;
+        server.retryable_sessions.lock().push(self);
+        reply.results(statements.len())
     }
 
     /// Carries out updates in any order as one command, and says which of them found a document. Where some found
     /// none, the command is sent again under its number: the server then names those that it had carried out.
     pub(super) async fn update_found(
-        self,
-        server: &Server,
-        updates: Vec<Update>,
-    ) -> Result<FoundResults, DriverError> {
-        let statements = updates.len();
-        let tells = |reply: &Reply| reply.found(statements);
-        let (reply, found) = self.update(server, updates, false, tells).await?;
-        let results = reply.results(statements)?.into_iter().zip(found);
-        let results = results.map(|(result, found)| result.map(|()| found));
-        Ok(results.collect())
-    }
-
-    /// Sends updates as one command with the next number, until the answer tells what the caller asks for. Then the
-    /// session waits for the next command; after an error the driver gets it back, and does not use it again if the
-    /// connection broke.
-    async fn update<F>(
         mut self,
         server: &Server,
         updates: Vec<Update>,
-        ordered: bool,
-        tells: impl Fn(&Reply) -> Option<F>,
-    ) -> Result<(Reply, F), DriverError> {
+    ) -> Result<FoundResults, DriverError> {
         let statements: Vec<_> = updates.into_iter().map(Update::into_statement).collect();
-        let command = Command::new(server, &statements, ordered);
-        self.advance().await?;
-        let mut reply = self.send(server, &command).await?;
+        let command = Command::new(server, &statements, false);
+        let mut reply = self.send_next(server, &command).await?;
         // A statement that was not carried out at first may be later, but each only once.
         for _ in 0..=statements.len() {
-            if let Some(told) = tells(&reply) {
+            if let Some(found) = reply.found(statements.len()) {
                 server.retryable_sessions.lock().push(self);
-                return Ok((reply, told));
+                let results = reply.results(statements.len())?.into_iter().zip(found);
+                let results = results.map(|(result, found)| result.map(|()| found));
+                return Ok(results.collect());
             }
             let again = self.send(server, &command).await;
             // The first attempt was carried out.
             reply = again.map_err(|_| interrupted())?;
         }
         Err(interrupted())
+    }
+
+    /// Sends a command under the next number. After an error the driver gets the session back; it does not use it
+    /// again if the connection broke.
+    async fn send_next(
+        &mut self,
+        server: &Server,
+        command: &Command<'_>,
+    ) -> Result<Reply, DriverError> {
+        self.advance().await?;
+        self.send(server, command).await
     }
 
     /// A session whose latest number is known. The driver may have used it before and does not say how
