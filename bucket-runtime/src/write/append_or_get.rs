@@ -7,14 +7,15 @@ use mongodb::ClientSession;
 use super::{
     appended::Appended,
     edit::{Editor, Selection},
-    engine::{Engine, TRIES, pause},
-    item::{self, Entry, UntypedItem},
+    engine::{TRIES, pause},
+    identified_entry::IdentifiedEntry,
+    item::Entry,
 };
 use crate::{
     Bucket, Buckets, Identified, Result,
     error::Kind,
-    protocol::{command::IndexedScope, query::Query},
-    read::{reader::Reader, settings::session_setting},
+    protocol::query::Query,
+    read::settings::session_setting,
     server::call::{self, Again},
 };
 
@@ -50,15 +51,10 @@ impl<T: Bucket> Buckets<T> {
     where
         T: Identified,
     {
-        let engine = self.engine();
-        let scope = item.scope().by(engine.index.get());
         AppendOrGet {
-            reader: self.reader(item.key()),
-            entry: item::entry(item, &scope, &|kind| engine.target_of(&scope).error(kind)),
-            engine,
-            scope,
+            item: IdentifiedEntry::new(self, item),
             session: None,
-            item: PhantomData,
+            of: PhantomData,
         }
     }
 }
@@ -67,12 +63,9 @@ impl<T: Bucket> Buckets<T> {
 /// [`Buckets::append_or_get`](crate::Buckets::append_or_get).
 #[must_use = "an append is sent when it is awaited"]
 pub struct AppendOrGet<'s, T> {
-    engine: Engine,
-    reader: Reader,
-    scope: IndexedScope,
-    entry: Result<Entry>,
+    item: IdentifiedEntry,
     session: Option<&'s mut ClientSession>,
-    item: PhantomData<fn() -> T>,
+    of: PhantomData<fn() -> T>,
 }
 
 impl<'s, T: Bucket> AppendOrGet<'s, T> {
@@ -81,13 +74,12 @@ impl<'s, T: Bucket> AppendOrGet<'s, T> {
     }
 
     pub(crate) async fn execute(mut self) -> Result<Option<T>> {
-        self.reader.called();
-        let entry = self.entry.clone()?;
+        self.item.reader.called();
+        let entry = self.item.entry.clone()?;
         call::bytes(|| entry.size);
         for tries in 0..TRIES {
             pause(tries).await;
-            let (scope, session) = (self.scope.clone(), self.session.as_deref_mut());
-            let appended = self.engine.append_one(scope, entry.clone(), session);
+            let appended = self.item.append(&entry, self.session.as_deref_mut());
             if appended.await? == Appended::Stored {
                 call::items(1);
                 return Ok(None);
@@ -99,7 +91,7 @@ impl<'s, T: Bucket> AppendOrGet<'s, T> {
             // Somebody has removed it meanwhile.
             call::again(Again::LostRace);
         }
-        Err(self.reader.target().error(Kind::Contended(TRIES)))
+        Err(self.item.reader.target().error(Kind::Contended(TRIES)))
     }
 
     /// The stored item with the same identity.
@@ -108,7 +100,7 @@ impl<'s, T: Bucket> AppendOrGet<'s, T> {
             return Ok(None);
         };
         let query = Query::of_identity(field, &entry.element);
-        let (engine, reader) = (self.engine.clone(), self.reader.clone());
+        let (engine, reader) = (self.item.engine.clone(), self.item.reader.clone());
         let editor = Editor::new(engine, reader, query, Selection::First);
         let mut found = editor.read(self.session.as_deref_mut()).await?;
         Ok(found.pop())

@@ -13,7 +13,7 @@ use crate::{
     error::{Kind, is_repeatable, maybe_stored},
     protocol::{
         budget::Budget,
-        command::{IndexedScope, Update, identity},
+        command::{Update, identity},
         next::Answer,
         query::Query,
     },
@@ -22,7 +22,7 @@ use crate::{
     write::{
         appended::Appended,
         engine::{Batch, Engine, Entry, SendMode, TRIES, pause},
-        item::{self, UntypedItem},
+        identified_entry::IdentifiedEntry,
     },
 };
 
@@ -32,8 +32,8 @@ use crate::{
 pub enum Upserted {
     /// No item of the key or the parent had this identity: the item was appended.
     Appended,
-    /// The item replaced the one with this identity. If the connection broke, from server 8.0
-    /// on, that may be one that this call had appended before.
+    /// The item replaced the one with this identity. If the connection broke, behind a `mongos`,
+    /// that may be one that this call had appended before.
     Replaced,
 }
 
@@ -77,15 +77,10 @@ impl<T: Bucket> Buckets<T> {
     where
         T: Identified,
     {
-        let engine = self.engine();
-        let scope = item.scope().by(engine.index.get());
         UpsertItem {
-            reader: self.reader(item.key()),
-            entry: item::entry(item, &scope, &|kind| engine.target_of(&scope).error(kind)),
-            engine,
-            scope,
+            item: IdentifiedEntry::new(self, item),
             session: None,
-            item: PhantomData,
+            of: PhantomData,
         }
     }
 }
@@ -93,12 +88,9 @@ impl<T: Bucket> Buckets<T> {
 /// Builder of an upsert of an item: await it; see [`Buckets::upsert_item`](crate::Buckets::upsert_item).
 #[must_use = "nothing is stored until this is awaited"]
 pub struct UpsertItem<'s, T> {
-    engine: Engine,
-    reader: Reader,
-    scope: IndexedScope,
-    entry: Result<Entry>,
+    item: IdentifiedEntry,
     session: Option<&'s mut ClientSession>,
-    item: PhantomData<fn() -> T>,
+    of: PhantomData<fn() -> T>,
 }
 
 impl<'s, T: Bucket> UpsertItem<'s, T> {
@@ -109,15 +101,15 @@ impl<'s, T: Bucket> UpsertItem<'s, T> {
     }
 
     pub(crate) async fn execute(mut self) -> Result<Upserted> {
-        self.reader.called();
-        let entry = self.entry.clone()?;
+        self.item.reader.called();
+        let entry = self.item.entry.clone()?;
         let unique = T::SPEC.unique.and_then(|field| {
             let identity = identity(field, &entry.element)?;
             Some((field, identity.clone()))
         });
         // Making the entry has checked that there is an identity.
         let Some((field, identity)) = unique else {
-            return Err(self.reader.target().error(Kind::Serialize));
+            return Err(self.item.reader.target().error(Kind::Serialize));
         };
         let mut is_in_doubt = false;
         if let Some(updates) = self.plan_at_once(field, &identity, &entry) {
@@ -139,17 +131,13 @@ impl<'s, T: Bucket> UpsertItem<'s, T> {
     async fn replace_or_append(&mut self, field: &'static str, entry: &Entry) -> Result<Upserted> {
         for tries in 0..TRIES {
             pause(tries).await;
-            let editor = (self.engine.clone(), self.reader.clone());
+            let editor = (self.item.engine.clone(), self.item.reader.clone());
             let session = self.session.as_deref_mut();
             if replace_by_identity::<T>(editor, field, &entry.element, session).await? {
                 return Ok(Upserted::Replaced);
             }
-            let (scope, session) = (self.scope.clone(), self.session.as_deref_mut());
-            match self
-                .engine
-                .append_one(scope, entry.clone(), session)
-                .await?
-            {
+            let appended = self.item.append(entry, self.session.as_deref_mut());
+            match appended.await? {
                 Appended::Stored => {
                     call::items(1);
                     return Ok(Upserted::Appended);
@@ -158,29 +146,29 @@ impl<'s, T: Bucket> UpsertItem<'s, T> {
                 Appended::AlreadyThere => call::again(Again::LostRace),
             }
         }
-        Err(self.reader.target().error(Kind::Contended(TRIES)))
+        Err(self.item.reader.target().error(Kind::Contended(TRIES)))
     }
 
     /// The statements of which one replaces the item if it is there, and the other one appends it if it is
     /// not; `None` if a bucket's other fields depend on its items, or in a session, where the refusal of
     /// one of them would abort a transaction.
     fn plan_at_once(&self, field: &str, identity: &Bson, entry: &Entry) -> Option<Vec<Update>> {
-        let budget = Budget::of(&self.scope);
+        let budget = Budget::of(&self.item.scope);
         let is_large = budget.is_some_and(|budget| budget.oversize(entry.size) > 0);
         if Editor::<T>::KEEPS_SUMMARY || is_large || self.session.is_some() {
             return None;
         }
-        let batch = Batch::new(self.scope.clone(), [entry.clone()]);
+        let batch = Batch::new(self.item.scope.clone(), [entry.clone()]);
         let (append, _) = batch.statements(SendMode::WithOthers).ok()?.pop()?;
         let element = entry.element.clone();
-        let replace = (self.scope).replace_by_identity_or_be_refused(field, identity, element);
+        let replace = (self.item.scope).replace_by_identity_or_be_refused(field, identity, element);
         Some(vec![replace, append])
     }
 
     /// Sends both statements.
     async fn send(&self, updates: Vec<Update>) -> Result<Sent> {
-        let target = self.engine.target_of(&self.scope);
-        let mut results = match self.engine.server.update_all(updates, false).await {
+        let target = self.item.engine.target_of(&self.item.scope);
+        let mut results = match self.item.engine.server.update_all(updates, false).await {
             Ok(results) => results.into_iter().map(|result| result.map(|()| true)),
             // The driver repeats a broken `bulkWrite`, but gives up if one of its statements is refused, as
             // one of these always is. Whatever it has stored, the next steps find it.
@@ -190,7 +178,7 @@ impl<'s, T: Bucket> UpsertItem<'s, T> {
         let (Some(replaced), Some(appended)) = (results.next(), results.next()) else {
             return Ok(Sent::InDoubt);
         };
-        match (replaced, self.engine.answer(&appended), appended) {
+        match (replaced, self.item.engine.answer(&appended), appended) {
             // After a lost answer the command is sent again, and then the item is there to be replaced.
             (_, Answer::Stored, _) => Ok(Sent::Done(Upserted::Appended)),
             (Ok(_), _, _) => Ok(Sent::Done(Upserted::Replaced)),

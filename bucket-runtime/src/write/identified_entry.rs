@@ -1,0 +1,41 @@
+//! An item with an identity, as calls need it that also look for the one that is there.
+
+use mongodb::ClientSession;
+
+use super::{
+    appended::Appended,
+    engine::Engine,
+    item::{self, Entry, UntypedItem},
+};
+use crate::{Buckets, Identified, Result, protocol::command::IndexedScope, read::reader::Reader};
+
+/// An item with an identity, and its key for reads and writes.
+pub(super) struct IdentifiedEntry {
+    pub(super) engine: Engine,
+    pub(super) reader: Reader,
+    pub(super) scope: IndexedScope,
+    pub(super) entry: Result<Entry>,
+}
+
+impl IdentifiedEntry {
+    pub(super) fn new<T: Identified>(buckets: &Buckets<T>, item: &T) -> Self {
+        let engine = buckets.engine();
+        let scope = item.scope().by(engine.index.get());
+        Self {
+            reader: buckets.reader(item.key()),
+            entry: item::entry(item, &scope, &|kind| engine.target_of(&scope).error(kind)),
+            engine,
+            scope,
+        }
+    }
+
+    /// Appends the item, unless it is there.
+    pub(super) async fn append(
+        &self,
+        entry: &Entry,
+        session: Option<&mut ClientSession>,
+    ) -> Result<Appended> {
+        let (scope, entry) = (self.scope.clone(), entry.clone());
+        self.engine.append_one(scope, entry, session).await
+    }
+}
