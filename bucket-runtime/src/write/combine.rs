@@ -27,7 +27,7 @@ mod queue;
 
 pub(crate) use self::{
     appends::CombinedKey,
-    caller::Caller,
+    caller::{Caller, calls_of},
     queue::{Combiner, InFlight, SendWaiting},
 };
 

@@ -8,11 +8,11 @@ use super::waiting_items::WaitingItems;
 use crate::{
     Result,
     outlier::{collections::OutlierCollections, command::ParentScope, parent_handle::ParentHandle},
-    protocol::command::Update,
-    server::call::{self, Calls},
+    protocol::{budget::Budget, command::Update},
+    server::call,
     write::{
         appended::Appended,
-        combine::{Caller, InFlight, SendWaiting},
+        combine::{Caller, InFlight, SendWaiting, calls_of},
         item::Entry,
     },
 };
@@ -37,7 +37,7 @@ impl ParentHandle {
     /// Pushes these items, and gives each caller its own result. If one item may have failed the others, each
     /// that is not stored is pushed by itself.
     async fn push_all(&self, pushes: Vec<(Caller, Entry)>) {
-        let calls = Calls::of_all(pushes.iter().map(|(caller, _)| &caller.calls));
+        let calls = calls_of(pushes.iter().map(|(caller, _)| caller));
         let mut items = WaitingItems::new(elements(&pushes));
         let pushed = calls.carry(self.push(&mut items, None)).await;
         let is_alone = pushes.len() == 1;
@@ -59,15 +59,6 @@ impl ParentHandle {
         let calls = caller.calls.clone();
         calls.carry(self.push(&mut items, None)).await?;
         Ok(items.answer(0))
-    }
-
-    /// The push into the parent's array as one of several statements, unless the items belong to the extras or
-    /// no document can hold one.
-    fn first_statement(&self, pushes: &[(Caller, Entry)]) -> Option<Update> {
-        let elements = elements(pushes);
-        let (fit, _) = self.find_misfit(&elements);
-        let is_sent = !self.is_known() && !elements.is_empty() && fit == elements.len();
-        is_sent.then(|| self.scope.push(elements))
     }
 }
 
@@ -107,7 +98,7 @@ impl OutlierCollections {
     ) -> Vec<InFlight<ParentScope>> {
         let (mut sent, mut updates) = (Vec::new(), Vec::new());
         for parent in parents {
-            match self.parent(&parent.key).first_statement(&parent.items) {
+            match self.first_statement(&parent) {
                 Some(update) => {
                     updates.push(update);
                     sent.push(parent);
@@ -118,8 +109,8 @@ impl OutlierCollections {
         if sent.is_empty() {
             return sent;
         }
-        let callers = sent.iter().flat_map(|parent| &parent.items);
-        let calls = Calls::of_all(callers.map(|(caller, _)| &caller.calls));
+        let pushes = sent.iter().flat_map(|parent| &parent.items);
+        let calls = calls_of(pushes.map(|(caller, _)| caller));
         let results = match calls.carry(self.parents.update_found(updates)).await {
             Ok(results) => results,
             Err(error) => sent.iter().map(|_| Err(error.clone())).collect(),
@@ -143,6 +134,18 @@ impl OutlierCollections {
             done.push(parent);
         }
         done
+    }
+
+    /// The push into a parent's array as one of several statements, unless the items belong to the extras or no
+    /// document can hold one.
+    fn first_statement(&self, parent: &InFlight<ParentScope>) -> Option<Update> {
+        let InFlight { key, items, .. } = parent;
+        let budget = Budget::of(&key.extras);
+        let fits = |entry: &Entry| budget.is_none_or(|budget| budget.check(entry.size).is_ok());
+        let is_sent = !items.is_empty()
+            && !self.known.contains(&key.extras.prefix)
+            && items.iter().all(|(_, entry)| fits(entry));
+        is_sent.then(|| key.push(elements(items)))
     }
 
     /// Pushes all items of one parent in a task of its own.

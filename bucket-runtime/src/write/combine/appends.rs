@@ -2,17 +2,15 @@
 
 use std::{mem, sync::Arc};
 
-use futures_util::future::BoxFuture;
-
 use super::{
-    caller::Caller,
+    caller::{Caller, calls_of},
     queue::{Combiner, InFlight, SendWaiting},
 };
 use crate::{
     Error, Result,
     error::is_impossible_id,
     protocol::command::KeyScope,
-    server::{call::Calls, many::Results},
+    server::many::Results,
     write::{
         appended::Appended,
         engine::{Batch, Carried, Engine, NewestBucket, SendMode},
@@ -85,7 +83,7 @@ impl KeyAppends {
             caller.answer(result);
             true
         };
-        let calls = calls_of([&self]);
+        let calls = calls_of(self.batch.owners());
         calls
             .carry(engine.append_each(&mut self.batch, answer))
             .await;
@@ -129,7 +127,7 @@ async fn send_all(engine: &Engine, keys: Vec<KeyAppends>) -> Vec<InFlight<Combin
         // All callers were dropped.
         return done;
     }
-    let calls = calls_of(sent.iter().map(|(key, _)| key));
+    let calls = calls_of(sent.iter().flat_map(|(key, _)| key.batch.owners()));
     match calls.carry(engine.server.update_all(updates, false)).await {
         Ok(results) => done.extend(note_outcomes(engine, sent, results).await),
         Err(error) => done.extend(sent.into_iter().map(|(key, _)| {
@@ -153,7 +151,8 @@ async fn note_outcomes(
             Err(error) if is_impossible_id(&error) => Ok(false),
             result => result.map(|()| true),
         };
-        let noted = calls_of([&key]).doing(|| engine.note_outcome(&mut key.batch, carried, stored));
+        let calls = calls_of(key.batch.owners());
+        let noted = calls.doing(|| engine.note_outcome(&mut key.batch, carried, stored));
         match noted {
             Err(error) => done.push(key.refuse(&error)),
             // Nothing is left to send: this call only answers the waiting append.
@@ -186,31 +185,23 @@ fn send_alone(engine: &Engine, key: KeyAppends) {
     });
 }
 
-/// The calls that wait for the appends of these keys.
-fn calls_of<'k>(keys: impl IntoIterator<Item = &'k KeyAppends>) -> Calls {
-    let callers = keys.into_iter().flat_map(|key| key.batch.owners());
-    Calls::of_all(callers.map(|caller| &caller.calls))
-}
-
 /// Opens a bucket for each key, with the number after its last bucket: one command opens all, and two read
 /// the last buckets of a hundred keys. A key that loses a race here goes on by itself.
-fn open_all(engine: Engine, mut keys: Vec<KeyAppends>) -> BoxFuture<'static, ()> {
-    Box::pin(async move {
-        let scopes: Vec<_> = keys.iter().map(|key| &key.batch.scope).collect();
-        let calls = calls_of(&keys);
-        match calls.carry(engine.server.last_buckets(&scopes)).await {
-            Ok(last) => {
-                for (key, last) in keys.iter_mut().zip(last) {
-                    key.batch.note_last_bucket(last);
-                }
-                drop(send_all(&engine, keys).await);
+async fn open_all(engine: Engine, mut keys: Vec<KeyAppends>) {
+    let scopes: Vec<_> = keys.iter().map(|key| &key.batch.scope).collect();
+    let calls = calls_of(keys.iter().flat_map(|key| key.batch.owners()));
+    match calls.carry(engine.server.last_buckets(&scopes)).await {
+        Ok(last) => {
+            for (key, last) in keys.iter_mut().zip(last) {
+                key.batch.note_last_bucket(last);
             }
-            // Each key reads its last bucket by itself, and its callers get the error.
-            Err(_) => {
-                for key in keys {
-                    send_alone(&engine, key);
-                }
+            drop(send_all(&engine, keys).await);
+        }
+        // Each key reads its last bucket by itself, and its callers get the error.
+        Err(_) => {
+            for key in keys {
+                send_alone(&engine, key);
             }
         }
-    })
+    }
 }

@@ -19,7 +19,7 @@ const BYTES_PER_PERMIT: usize = 64;
 
 /// The memory for the waiting items of one handle and its clones.
 #[derive(Debug, Clone)]
-pub(crate) struct WaitingRoom(Arc<Semaphore>);
+pub(super) struct WaitingRoom(Arc<Semaphore>);
 
 /// The call that waits for an item.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub(crate) struct Caller {
 }
 
 /// The answer that a call waits for.
-pub(crate) type Answered = oneshot::Receiver<Result<Appended>>;
+pub(super) type Answered = oneshot::Receiver<Result<Appended>>;
 
 impl Default for WaitingRoom {
     fn default() -> Self {
@@ -41,7 +41,7 @@ impl Default for WaitingRoom {
 
 impl WaitingRoom {
     /// Lets the current call enter a queue with an item of this size.
-    pub(crate) async fn enter(&self, bytes: usize) -> (Caller, Answered) {
+    pub(super) async fn enter(&self, bytes: usize) -> (Caller, Answered) {
         let permits = (bytes.min(WAITING_BYTES) / BYTES_PER_PERMIT).max(1);
         let permits = u32::try_from(permits).unwrap_or(u32::MAX);
         // The semaphore is never closed.
@@ -64,13 +64,18 @@ impl Caller {
     }
 
     /// Whether the call was not dropped.
-    pub(crate) fn is_waiting(&self) -> bool {
+    pub(super) fn is_waiting(&self) -> bool {
         !self.answer.is_closed()
     }
 }
 
+/// The calls of these callers.
+pub(crate) fn calls_of<'c>(callers: impl IntoIterator<Item = &'c Caller>) -> Calls {
+    Calls::of_all(callers.into_iter().map(|caller| &caller.calls))
+}
+
 /// Waits for the answer; an error if the tokio runtime that was sending the command has ended.
-pub(crate) async fn answer_of(answered: Answered, target: Target<'_>) -> Result<Appended> {
+pub(super) async fn answer_of(answered: Answered, target: Target<'_>) -> Result<Appended> {
     match answered.await {
         Ok(result) => result,
         Err(_) => Err(target.error(Kind::Stopped).in_doubt()),
@@ -84,7 +89,7 @@ const YIELDS: usize = 4;
 
 /// Lets the callers just answered call again, so that the next command carries their items. A single writer
 /// would only lose time.
-pub(crate) async fn let_callers_run() {
+pub(super) async fn let_callers_run() {
     for _ in 0..YIELDS {
         tokio::task::yield_now().await;
     }
