@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use bucket_runtime::{
-    Error, ItemToken, WatchStream, WatchToken,
+    Error, ItemToken,
+    action::Watch,
     mongodb::{ClientSession, options::ReadConcern},
 };
 
@@ -103,11 +104,7 @@ pub(crate) trait List: Clone + Send + Sync + 'static {
         session: &mut ClientSession,
     ) -> impl Future<Output = Result<Option<Vec<Item>>, Error>> + Send;
 
-    fn watch(
-        &self,
-        key: i64,
-        after: Option<&WatchToken>,
-    ) -> impl Future<Output = Result<WatchStream<Self::New>, Error>> + Send;
+    fn watch(&self, key: i64) -> Watch<Self::New>;
 }
 
 /// Reads with this concern give one moment, and only what a majority has.

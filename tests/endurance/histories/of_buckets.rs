@@ -1,7 +1,7 @@
 //! Buckets as lists.
 
 use bucket_runtime::{
-    Buckets, EditManyError, Error, ItemToken, WatchStream, WatchToken, mongodb::ClientSession,
+    Buckets, EditManyError, Error, ItemToken, action::Watch, mongodb::ClientSession,
 };
 use futures_util::TryStreamExt;
 
@@ -173,15 +173,8 @@ impl<T: Mark> List for Buckets<T> {
         Ok(page.map(|page| page.items.iter().map(T::item).collect()))
     }
 
-    async fn watch(
-        &self,
-        key: i64,
-        after: Option<&WatchToken>,
-    ) -> Result<WatchStream<Self::New>, Error> {
-        match after {
-            Some(token) => self.watch(&key).resume_after(token).await,
-            None => self.watch(&key).await,
-        }
+    fn watch(&self, key: i64) -> Watch<Self::New> {
+        self.watch(&key)
     }
 }
 

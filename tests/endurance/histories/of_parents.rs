@@ -1,6 +1,6 @@
 //! Parents with their extras as lists.
 
-use bucket_runtime::{Error, ItemToken, Outliers, WatchStream, WatchToken, mongodb::ClientSession};
+use bucket_runtime::{Error, ItemToken, Outliers, action::Watch, mongodb::ClientSession};
 use futures_util::TryStreamExt;
 
 use super::list::{List, Part, Patience, concern};
@@ -108,14 +108,7 @@ impl<T: Numbers> List for Outliers<T> {
         Ok(None)
     }
 
-    async fn watch(
-        &self,
-        key: i64,
-        after: Option<&WatchToken>,
-    ) -> Result<WatchStream<Self::New>, Error> {
-        match after {
-            Some(token) => self.watch(&key).resume_after(token).await,
-            None => self.watch(&key).await,
-        }
+    fn watch(&self, key: i64) -> Watch<Self::New> {
+        self.watch(&key)
     }
 }

@@ -83,7 +83,11 @@ impl<L: List> Watcher<L> {
         token: &mut Option<WatchToken>,
         begun: &mut Option<oneshot::Sender<()>>,
     ) -> Result<bool, Error> {
-        let mut stream = self.list.watch(self.key, token.as_ref()).await?;
+        let mut watch = self.list.watch(self.key);
+        if let Some(token) = token {
+            watch = watch.resume_after(token);
+        }
+        let mut stream = watch.await?;
         *token = Some(stream.token().clone());
         if let Some(begun) = begun.take() {
             // Nobody waits any more if the run has failed.
