@@ -10,7 +10,7 @@
 //!
 //! The server interrupts an update whose index is dropped. Server 6.0 may have changed the document by then, 8.2
 //! has not (`tests/live/server_claims/dropped_index.rs`). So the update is sent again: on a replica set before
-//! 8.0 under its number, which shows whether it was carried out, and from 8.2 on as it is. Elsewhere its items
+//! 8.2 under its number, which shows whether it was carried out, and from 8.2 on as it is. Elsewhere its items
 //! are in doubt.
 //!
 //! Runs of successive buckets are rewritten, each in one transaction, which first reads by its own index, so

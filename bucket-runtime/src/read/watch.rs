@@ -63,8 +63,8 @@ impl<T: Bucket> Buckets<T> {
     /// what a majority has. The server sends only this key's events. Events are documents: an event
     /// about an inserted bucket of almost 16 MB is an error of the server.
     ///
-    /// Two round trips, or one from a token; then one per batch of events or, without events, per second. Dropping the stream
-    /// closes the server's cursor; nothing is left behind.
+    /// Two round trips, or one from a token; then one per batch of events or, without events, per second. Dropping
+    /// the stream closes the server's cursor; nothing is left behind.
     ///
     /// # Errors
     ///

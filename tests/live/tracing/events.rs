@@ -116,8 +116,8 @@ async fn repetitions_and_doubts_are_told() {
         spans.take();
         marks.append_many(all).await.unwrap();
         let events = spans.one().events;
-        // From 8.0 on the driver repeats the command, without a word. Before, what is sent again may meet
-        // the pool while the driver clears it of its connections, and is sent once more.
+        // Behind a `mongos` the driver repeats the command, without a word. Elsewhere, what is sent again may
+        // meet the pool while the driver clears it of its connections, and is sent once more.
         match numbers_its_commands().await {
             true => {
                 assert!(!events.is_empty());

@@ -6,6 +6,8 @@ use std::{
     vec::IntoIter,
 };
 
+use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
+
 use super::{
     extras::{ExtrasStream, get_with_extras},
     item_form::ParentItemForm,
@@ -13,7 +15,6 @@ use super::{
     rows::ParentRows,
 };
 use crate::Result;
-use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
 
 /// The items of a parent: its own, then the extras in the order in which they were stored; or all of them in
 /// reverse.

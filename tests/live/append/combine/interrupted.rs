@@ -39,7 +39,7 @@ async fn fail(db: &Database, data: &Document, mode: Document) {
     admin.run_command(command).await.unwrap();
 }
 
-/// From 8.0 on the driver repeats the commands, and returns the first error if a statement of the
+/// Behind a `mongos` the driver repeats the commands, and returns the first error if a statement of the
 /// repetition is refused: the command's items are then in doubt.
 async fn interrupted<T: Mark>(db: &Database) {
     let may_doubt = !numbers_its_commands().await;
