@@ -110,15 +110,7 @@ fn bucket_impl(
     let (key_type, key_member) = key_type(model, types);
     let key = key(model, types);
     let time = time(model, types);
-    let keys = model.keys().enumerate().map(|(n, field)| {
-        let (ident, n) = (field.ident, syn::Index::from(n));
-        quote!(#ident: __key.#n)
-    });
-    let elements = model.elements().map(|field| {
-        let ident = field.ident;
-        let inner = element::holds_date(model, field).then(|| quote!(.0));
-        quote!(#ident: __element.#ident #inner)
-    });
+    let construction = construction(model);
     let write = &writer.body;
     let (element, pattern) = (&reader.ty, &reader.pattern);
     let (fields, rollup_members) = (&fields.members, &rollups.members);
@@ -155,10 +147,24 @@ fn bucket_impl(
                 #write
             }
             fn from_parts(__key: #key_type, #pattern: #element) -> Self {
-                Self { #(#keys,)* #(#elements),* }
+                #construction
             }
         }
     }
+}
+
+/// The struct, made of its key and its element.
+fn construction(model: &BucketModel<'_>) -> TokenStream {
+    let keys = model.keys().enumerate().map(|(n, field)| {
+        let (ident, n) = (field.ident, syn::Index::from(n));
+        quote!(#ident: __key.#n)
+    });
+    let elements = model.elements().map(|field| {
+        let ident = field.ident;
+        let inner = element::holds_date(model, field).then(|| quote!(.0));
+        quote!(#ident: __element.#ident #inner)
+    });
+    quote!(Self { #(#keys,)* #(#elements),* })
 }
 
 /// The type of the key, and the trait's member. A type through `Self::Key` would repeat the error of a struct

@@ -36,9 +36,7 @@ pub(crate) fn fields<Part>(
     types: &Types,
     form: impl Fn(&Field<'_, Part>) -> Form,
 ) -> Fields {
-    let named = fields
-        .iter()
-        .filter_map(|field| Some((field, name(field)?)));
+    let named = (fields.iter()).filter_map(|field| Some((field, name(field)?)));
     let named = Vec::from_iter(named);
     if named.is_empty() {
         return no_fields();
@@ -70,10 +68,8 @@ pub(crate) fn fields<Part>(
     });
     let nothing = named.iter().map(|(field, _)| no_field(krate, field.ident));
     let has_path = named.iter().any(|(field, _)| has_path(field, form(field)));
-    let nested = has_path.then(|| {
-        let stored = named.iter().map(|(_, name)| *name);
-        names_impl(input, krate, &ident, &clause, stored)
-    });
+    let stored = named.iter().map(|(_, name)| *name);
+    let nested = has_path.then(|| names_impl(input, krate, &ident, &clause, stored));
     Fields {
         definition: quote! {
             #[allow(dead_code, non_camel_case_types, non_snake_case)]

@@ -46,12 +46,6 @@ impl BucketProblem {
                 f,
                 "G4: the document with _id {id} has no readable `{field}`"
             ),
-            Self::OutsideWindow { place, time, .. } => write!(
-                f,
-                "item {place} (from 0) of bucket {id} is of {}, outside the bucket's time window, so \
-                 reads by time miss it",
-                shell(&(*time).into())
-            ),
             Self::Gap {
                 beside: [_, next],
                 missing,
@@ -63,25 +57,41 @@ impl BucketProblem {
                 count(*missing, "number"),
                 if *missing == 1 { "is" } else { "are" }
             ),
-            Self::Unreadable { place, error, .. } => write!(
-                f,
-                "G1: item {place} (from 0) of bucket {id} cannot be read: {error}"
-            ),
             Self::OpenBeforeLast { key, .. } => write!(
                 f,
                 "G5: bucket {id} is open, although others of key {key:?} come after it"
             ),
-            Self::Twins { field, .. } => write!(
-                f,
-                "G1: items of bucket {id} have the same value in the `unique` field `{field}`"
-            ),
             Self::MissingIndex { .. } => {
                 f.write_str("the collection lacks an index that the struct needs")
+            }
+            Self::OutsideWindow { .. } | Self::Unreadable { .. } | Self::Twins { .. } => {
+                self.write_item_problem(id, f)
             }
             Self::IncompleteRollup { .. }
             | Self::FalseRollup { .. }
             | Self::BlockedRollup { .. }
             | Self::NoRollup { .. } => self.write_rollup(id, f),
+        }
+    }
+
+    /// The text of a problem of single items.
+    fn write_item_problem(&self, id: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OutsideWindow { place, time, .. } => write!(
+                f,
+                "item {place} (from 0) of bucket {id} is of {}, outside the bucket's time window, so \
+                 reads by time miss it",
+                shell(&(*time).into())
+            ),
+            Self::Unreadable { place, error, .. } => write!(
+                f,
+                "G1: item {place} (from 0) of bucket {id} cannot be read: {error}"
+            ),
+            Self::Twins { field, .. } => write!(
+                f,
+                "G1: items of bucket {id} have the same value in the `unique` field `{field}`"
+            ),
+            _ => Ok(()),
         }
     }
 
