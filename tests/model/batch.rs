@@ -273,7 +273,7 @@ impl Batch {
         (*slot != 0).then_some(Statement::ExpectSlot { slot: *slot })
     }
 
-    /// `new_buckets`: the statements that insert full buckets, and one with room left.
+    /// `new_buckets`: the statements that insert full buckets, and one with room left if items remain.
     fn new_buckets(
         &self,
         slot: u8,
@@ -296,31 +296,29 @@ impl Batch {
             (items.to_vec(), id)
         };
         let (mut full, mut end) = (Vec::new(), begin);
-        while self.items.len() > end + capacity {
+        let least = match self.by_time {
+            true => capacity + 1,
+            false => capacity,
+        };
+        while self.items.len() >= end + least {
             full.push(new_bucket(end, capacity));
             end += capacity;
         }
-        if full.is_empty() && !self.by_time {
-            return Vec::new();
-        }
-        let (items, id) = new_bucket(end, max_in_new_bucket(rules));
+        let needs_open = end < self.items.len() && (self.by_time || !full.is_empty());
+        let open = needs_open.then(|| new_bucket(end, max_in_new_bucket(rules)));
         let opens_first = self.by_time && rules.opens_first;
-        let precedes = opens_first.then_some(id);
-        let open = Statement::InsertBucket {
-            items,
-            id,
-            slot,
-            precedes: None,
-        };
-        let full = full.into_iter().map(|(items, id)| Statement::InsertBucket {
+        let precedes = open.as_ref().filter(|_| opens_first).map(|(_, id)| *id);
+        let insert = |(items, id), precedes| Statement::InsertBucket {
             items,
             id,
             slot,
             precedes,
-        });
+        };
+        let open = open.into_iter().map(|open| insert(open, None));
+        let full = full.into_iter().map(|full| insert(full, precedes));
         match opens_first {
-            true => std::iter::once(open).chain(full).collect(),
-            false => full.chain([open]).collect(),
+            true => open.chain(full).collect(),
+            false => full.chain(open).collect(),
         }
     }
 

@@ -84,7 +84,7 @@ fn a_ring_that_turns_unasked() {
 #[test]
 fn a_known_bucket_that_is_not_full_then() {
     let removes = vec![Call::Remove(item(0, 0))];
-    let mut config = config("unfilled", 2, vec![appends(0, &[1, 5]), removes]);
+    let mut config = config("unfilled", 2, vec![appends(0, &[1, 4]), removes]);
     config.rules.fills_exactly = false;
     assert_eq!(broken(&config), "G5/O5");
 }
@@ -103,7 +103,7 @@ fn full_buckets_before_the_open_one() {
 /// A full bucket gets the number after one that is still open.
 #[test]
 fn a_last_bucket_that_is_taken_for_full() {
-    let writers = vec![appends(0, &[3]), appends(1, &[2])];
+    let writers = vec![appends(0, &[1]), appends(1, &[3])];
     let mut config = config("blind", 2, writers);
     config.rules.sees_open = false;
     assert_eq!(broken(&config), "G5/O5");

@@ -127,9 +127,11 @@ pub(crate) fn removals() -> Vec<Config> {
             ..by_number.clone()
         };
         // A writer that knows a bucket appends more than that and the next one take.
-        let removes = vec![Call::Remove(item(0, 0))];
-        let knows = config("removals", capacity, vec![appends(0, &[1, 5]), removes]);
-        [by_number, by_time, knows]
+        let knows = |items| {
+            let removes = vec![Call::Remove(item(0, 0))];
+            config("removals", capacity, vec![appends(0, &[1, items]), removes])
+        };
+        [by_number, by_time, knows(4), knows(5)]
     };
     (1..=3).flat_map(both).collect()
 }

@@ -10,7 +10,9 @@
 //! at most were slower from 32 writers on. The tasks belong to no caller.
 //!
 //! A key's command is a chain of ordered statements (`write/engine/batch.rs`): fill the open bucket,
-//! then insert full buckets and one with room left (`batch/new_buckets.rs`). The index cannot refuse a bucket
+//! then insert full buckets and one with room left (`batch/new_buckets.rs`). If the items fill a bucket, those at the
+//! end that would only begin another one wait for the next command, once at most: so each bucket is written by one
+//! command, and other processes rarely meet one that is open. The index cannot refuse a bucket
 //! that is full from the start, even if another one is open. With a time ordinal the one with room is therefore inserted
 //! first: while it is open, nobody else can open one. With `{#}` and windows all are inserted in order, since
 //! whoever opens a bucket takes the next number, and the server then refuses the full one. An insertion is an

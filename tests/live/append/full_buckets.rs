@@ -12,9 +12,9 @@ use crate::{
     support::database::{Live, Recorded, fresh},
 };
 
-/// Four items of one key, and then `n` more at once. Returns how many items each statement of the last
-/// command carries.
-async fn after_four<T: Mark>(Recorded(db, record): &Recorded, n: i64) -> Vec<usize> {
+/// Four items of one key, and then `n` more at once. Returns how many items each statement carries of the commands
+/// for these.
+async fn after_four<T: Mark>(Recorded(db, record): &Recorded, n: i64) -> Vec<Vec<usize>> {
     let marks = fresh::<T>(db).await;
     for n in 0..4 {
         marks.append(&T::new(7, n)).await.unwrap();
@@ -25,40 +25,42 @@ async fn after_four<T: Mark>(Recorded(db, record): &Recorded, n: i64) -> Vec<usi
     }
     let in_order: Vec<_> = (0..4 + n).collect();
     assert_eq!(stored(&marks).await[&7], in_order, "G1, G5");
-    let mut commands = carried(&record.take());
-    assert_eq!(commands.len(), 1, "{commands:?}");
-    commands.remove(0)
+    carried(&record.take())
 }
 
-/// While it is open, nobody opens another one, so that what anybody appends next comes after these items.
+/// Whoever comes next fills the bucket that they would only begin.
+#[bucket_testkit::test]
+async fn those_that_fill_no_bucket_wait_for_the_next_command(on: Recorded) {
+    let carried = after_four::<Seconds10>(&on, 33).await;
+    assert_eq!(carried, [vec![6, 9, 10, 1], vec![7]]);
+    let carried = after_four::<Numbered10>(&on, 33).await;
+    assert_eq!(carried, [vec![6, 10, 10], vec![7]]);
+    // They are not to wait for others.
+    let carried = after_four::<Seconds10>(&on, 15).await;
+    assert_eq!(carried, [[6, 9]]);
+}
+
+/// While it is open, nobody opens another one, so that what anybody appends next comes after these items. It has
+/// room for one item until the others are stored, since a full one would not show that it is open.
 #[bucket_testkit::test]
 async fn with_a_time_the_last_bucket_is_opened_before_the_full_ones(on: Recorded) {
-    let carried = after_four::<Seconds10>(&on, 33).await;
-    assert_eq!(carried, [6, 7, 10, 10]);
+    let carried = after_four::<Seconds10>(&on, 36).await;
+    assert_eq!(carried, [[6, 9, 10, 10, 1]]);
 }
 
 /// A full bucket takes the number that an open one would need.
 #[bucket_testkit::test]
 async fn with_numbers_buckets_are_inserted_in_order(on: Recorded) {
-    let carried = after_four::<Numbered10>(&on, 33).await;
-    assert_eq!(carried, [6, 10, 10, 7]);
-}
-
-/// The last bucket is opened with room for one item, since a full one would not show that it is open.
-#[bucket_testkit::test]
-async fn the_last_bucket_is_filled_after_the_others(on: Recorded) {
-    let carried = after_four::<Seconds10>(&on, 26).await;
-    assert_eq!(carried, [6, 9, 10, 1]);
-    let carried = after_four::<Numbered10>(&on, 26).await;
-    assert_eq!(carried, [6, 10, 9, 1]);
+    let carried = after_four::<Numbered10>(&on, 36).await;
+    assert_eq!(carried, [[6, 10, 10, 10]]);
 }
 
 #[bucket_testkit::test]
 async fn a_bucket_of_one_item_is_never_open(on: Recorded) {
     let carried = after_four::<Seconds1>(&on, 5).await;
-    assert_eq!(carried, [1; 5]);
+    assert_eq!(carried, [[1; 5]]);
     let carried = after_four::<Numbered1>(&on, 5).await;
-    assert_eq!(carried, [1; 5]);
+    assert_eq!(carried, [[1; 5]]);
 }
 
 /// The second full bucket would get the id of one that exists. Its items, and those after it, go into

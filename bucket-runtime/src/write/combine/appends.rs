@@ -74,6 +74,7 @@ impl KeyAppends {
         batch.is_unordered = true;
         batch.newest_bucket = mem::replace(newest_bucket, NewestBucket::Unknown);
         engine.recall(&mut batch, false);
+        in_flight.put_back(batch.split_off_partial_bucket());
         Self { batch, in_flight }
     }
 

@@ -258,6 +258,18 @@ impl<K: Clone + Send + 'static> Worker<K> {
     }
 }
 
+impl<K: Clone> InFlight<K> {
+    /// Lets these items, the last that were taken, wait for the key's next command.
+    pub(super) fn put_back(&self, items: impl DoubleEndedIterator<Item = (Caller, Entry)>) {
+        let mut state = self.queue.lock();
+        if let Some(key_queue) = state.key_queues.get_mut(&self.prefix) {
+            for item in items.rev() {
+                key_queue.waiting.push_front(item);
+            }
+        }
+    }
+}
+
 /// Gives a worker's place back if its task was ended in the middle.
 impl<K> Drop for Worker<K> {
     fn drop(&mut self) {

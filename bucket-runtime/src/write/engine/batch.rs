@@ -145,6 +145,24 @@ impl<W> Batch<W> {
         self.entries.is_empty()
     }
 
+    /// Takes out the last items, which would begin a bucket without filling it, if the others fill one. What comes
+    /// meanwhile fills it with them, so each bucket is written once, and no other handle finds one that is open. No
+    /// item is taken out twice in a row, since they are fewer than fill a bucket.
+    pub(crate) fn split_off_partial_bucket(
+        &mut self,
+    ) -> impl DoubleEndedIterator<Item = (W, Entry)> {
+        let room = match &self.newest_bucket {
+            NewestBucket::Open { room, .. } => *room,
+            _ => 0,
+        };
+        let new = self.len().saturating_sub(room);
+        let partial = match new >= self.capacity() {
+            true => new % self.capacity(),
+            false => 0,
+        };
+        self.entries.split_off(self.len() - partial).into_iter()
+    }
+
     pub(super) fn front(&self) -> Option<&Entry> {
         self.entries.front().map(|(_, entry)| entry)
     }

@@ -5,7 +5,7 @@ use crate::protocol::command::{IndexedScope, Update};
 
 impl<W> Batch<W> {
     /// If no bucket is open: the statements that insert buckets for the waiting items, `most` at most. All
-    /// are full but one, which has room left. None where opening a bucket for the first items does as
+    /// are full but the last one, which has room left; with numbers it may be full, too. None where opening a bucket for the first items does as
     /// well, and joins a bucket that another writer has opened under the same id.
     ///
     /// A full bucket is not in the open index, so the server would accept it beside an open one. With a
@@ -30,9 +30,13 @@ impl<W> Batch<W> {
         if !is_closed || capacity == 1 || !is_fit {
             return Vec::new();
         }
+        let least = match in_order {
+            true => capacity,
+            false => capacity + 1,
+        };
         let mut buckets = Vec::<(Update, Carried)>::new();
         let (mut newest, mut end, mut sum) = (newest_bucket.clone(), begin, *bytes);
-        while buckets.len() + 1 < most && self.len() > end + capacity {
+        while buckets.len() + 1 < most && self.len() >= end + least {
             let mut with = sum;
             match self.new_bucket(scope, end, capacity, &newest, &mut with) {
                 Some(full) if full.1.items == capacity => {
@@ -43,7 +47,8 @@ impl<W> Batch<W> {
             }
             (end, sum) = (end + capacity, with);
         }
-        if buckets.is_empty() && in_order {
+        if in_order && (buckets.is_empty() || end == self.len()) {
+            *bytes = sum;
             return buckets;
         }
         let room = self.max_in_new_bucket();
