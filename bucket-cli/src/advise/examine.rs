@@ -1,6 +1,6 @@
 //! Looks at a collection: what it is, then the figures that this needs.
 
-use bucket_runtime::bson::{DateTime, Document, doc};
+use bucket_runtime::bson::{Bson, DateTime, Document, doc};
 use bucket_runtime::{Advice, LengthGroup};
 
 use super::code;
@@ -9,9 +9,11 @@ use super::kind::flat::FlatLayout;
 use super::kind::{self, Hints, Known, Subject};
 use super::measure::fill::{Fill, capacity, out_of_order, several_open};
 use super::measure::growth::Growth;
+use super::measure::heat::{self, HeatFields, HeatKeys};
 use super::measure::keys::{self, ItemsPerKey};
 use super::measure::lateness::Lateness;
 use super::measure::whole;
+use super::picture::HeatPicture;
 use super::plan::{Choice, Verdict};
 use super::refusal::Refusal;
 use super::report::Findings;
@@ -36,6 +38,8 @@ pub(super) struct Reading {
     pub(super) page: Option<u64>,
     /// Whether the report as a page may show values of the data.
     pub(super) has_values: bool,
+    /// Whether the report becomes a page, too.
+    pub(super) has_page: bool,
 }
 
 /// Everything about a collection.
@@ -68,7 +72,7 @@ pub(super) async fn collection(
     let (kind, verdict) = match &subject {
         Subject::Buckets(layout) => (
             "buckets",
-            of_buckets(&source, &scan, layout, capacity(&indexes)).await?,
+            of_buckets(&source, &scan, layout, capacity(&indexes), reading).await?,
         ),
         Subject::Arrays(array) => (
             "documents with an array that grows",
@@ -140,6 +144,7 @@ async fn of_flat<'s>(
         lateness: lateness(source, layout).await?,
         page: reading.page,
         names: largest_keys(source, layout, reading).await?,
+        heat: flat_heat(source, layout, reading).await?,
     };
     Ok(flat::judge(&facts))
 }
@@ -157,6 +162,61 @@ async fn largest_keys(
         .count(ItemsPerKey::largest_stages(&layout.key))
         .await?;
     Ok(rows.unwrap_or_default().iter().map(keys::name).collect())
+}
+
+/// Windows by keys, if there is a time, and a page to draw them on.
+async fn flat_heat(
+    source: &Source,
+    layout: &FlatLayout,
+    reading: &Reading,
+) -> Result<Option<HeatPicture>, Refusal> {
+    let fields = layout.time.as_ref().map(|time| HeatFields {
+        key: layout.key.clone(),
+        time: Bson::String(format!("${time}")),
+        // A plain 1 would stand for a field of that name.
+        items: doc! { "$literal": 1 }.into(),
+    });
+    draw_heat(source, fields, "", reading).await
+}
+
+async fn draw_heat(
+    source: &Source,
+    fields: Option<HeatFields>,
+    remark: &'static str,
+    reading: &Reading,
+) -> Result<Option<HeatPicture>, Refusal> {
+    let Some(fields) = fields.filter(|_| reading.has_page) else {
+        return Ok(None);
+    };
+    let (rows, is_exact) = counted_or_sampled(source, fields.key_stages(), reading).await?;
+    let Some(keys) = HeatKeys::of_rows(&rows) else {
+        return Ok(None);
+    };
+    let stages = fields.window_stages(&keys);
+    let (rows, is_whole) = counted_or_sampled(source, stages, reading).await?;
+    Ok(Some(HeatPicture {
+        heat: keys.heat(&rows),
+        is_exact: is_exact && is_whole,
+        remark,
+    }))
+}
+
+/// The rows of a pipeline over the whole collection and `true`, or those over a sample, if counting takes too long.
+async fn counted_or_sampled(
+    source: &Source,
+    stages: Vec<Document>,
+    reading: &Reading,
+) -> Result<(Vec<Document>, bool), Refusal> {
+    if let Some(rows) = source.count(stages.clone()).await? {
+        return Ok((rows, true));
+    }
+    let size = i64::try_from(reading.sample).unwrap_or(i64::MAX);
+    let sample = vec![doc! { "$sample": { "size": size } }];
+    let rows = source.count([sample, stages].concat()).await?;
+    let rows = rows.ok_or_else(|| {
+        Refusal::nothing("the server takes too long to count; try a smaller `--sample`")
+    })?;
+    Ok((rows, false))
 }
 
 /// How late items come, as the first documents show it.
@@ -184,20 +244,7 @@ async fn of_arrays<'s>(
     array: &'s str,
     reading: &Reading,
 ) -> Result<Verdict<'s>, Refusal> {
-    let counted = source.count(length_stages(array)).await?;
-    let is_exact = counted.is_some();
-    let rows = match counted {
-        Some(rows) => rows,
-        None => {
-            let size = i64::try_from(reading.sample).unwrap_or(i64::MAX);
-            let mut stages = vec![doc! { "$sample": { "size": size } }];
-            stages.extend(length_stages(array));
-            let rows = source.count(stages).await?;
-            rows.ok_or_else(|| {
-                Refusal::nothing("the server takes too long to count the arrays' lengths")
-            })?
-        }
-    };
+    let (rows, is_exact) = counted_or_sampled(source, length_stages(array), reading).await?;
     let groups = rows.iter().map(|row| LengthGroup {
         length: whole(row, "_id"),
         documents: whole(row, "documents"),
@@ -258,6 +305,7 @@ async fn of_buckets<'s>(
     scan: &'s Scan,
     layout: &'s BucketLayout,
     capacity: Option<u64>,
+    reading: &Reading,
 ) -> Result<Verdict<'s>, Refusal> {
     let rows = source
         .count(Fill::stages(&layout.items, &layout.count))
@@ -273,6 +321,7 @@ async fn of_buckets<'s>(
         has_index: capacity.is_some(),
         several_open: None,
         out_of_order: None,
+        heat: None,
         fill,
     };
     if let Some(ids) = &layout.ids {
@@ -283,6 +332,8 @@ async fn of_buckets<'s>(
         if let Some(time) = ids.ordinal.time() {
             let disordered = out_of_order(&key, &layout.items, time);
             facts.out_of_order = number(source.count(disordered).await?, "buckets");
+            let fields = HeatFields::of_buckets(key, &layout.items, &layout.count, time);
+            facts.heat = draw_heat(source, Some(fields), heat::BY_FIRST, reading).await?;
         }
     }
     Ok(buckets::judge(&facts))

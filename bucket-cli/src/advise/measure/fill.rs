@@ -153,7 +153,7 @@ pub(in crate::advise) fn out_of_order(key: &[String], items: &str, time: &str) -
     vec![
         no_ring(),
         doc! { "$project": {
-            "key": key_fields(key), "first": { "$first": format!("${items}.{time}") },
+            "key": key_fields(key), "first": first_of(items, time),
         } },
         doc! { "$setWindowFields": {
             "partitionBy": "$key", "sortBy": { "_id": 1 },
@@ -164,6 +164,12 @@ pub(in crate::advise) fn out_of_order(key: &[String], items: &str, time: &str) -
         ] } } },
         doc! { "$count": "buckets" },
     ]
+}
+
+/// A field of a bucket's first item; null in a document that has no items.
+pub(in crate::advise) fn first_of(items: &str, field: &str) -> Document {
+    let first = doc! { "$first": format!("${items}.{field}") };
+    doc! { "$cond": [{ "$isArray": [format!("${items}")] }, first, Bson::Null] }
 }
 
 fn key_fields(key: &[String]) -> Document {

@@ -7,7 +7,7 @@ use crate::advise::figures::{bytes, span, thousands};
 use crate::advise::kind::buckets::IdOrdinal;
 use crate::advise::kind::flat::can_be_key;
 use crate::advise::measure::growth::Growth;
-use crate::advise::picture::Picture;
+use crate::advise::picture::{LengthsPicture, Picture};
 use crate::advise::plan::{BucketPlan, Choice, Member, Origin, OutlierPlan, Verdict, members};
 use crate::advise::shape::DocumentShape;
 use crate::advise::shape::value::{ValueKind, ValueShape};
@@ -61,11 +61,16 @@ pub(in crate::advise) fn judge<'f>(facts: &ArrayFacts<'f>) -> Verdict<'f> {
     }
     figures.extend(size_figures(facts));
     let (sentence, choice) = choose(facts);
+    let lengths = LengthsPicture {
+        threshold: facts.advice.recommended,
+        advice: facts.advice.clone(),
+        remark: "",
+    };
     Verdict {
         sentence,
         choice,
         figures,
-        pictures: std::iter::once(Picture::Lengths(facts.advice.clone()))
+        pictures: std::iter::once(Picture::Lengths(lengths))
             .chain(facts.largest.growth.map(Picture::Growth))
             .collect(),
     }

@@ -3,7 +3,7 @@
 use crate::advise::figures::{bytes, several, thousands};
 use crate::advise::kind::buckets::{BucketLayout, IdOrdinal};
 use crate::advise::measure::fill::Fill;
-use crate::advise::picture::Picture;
+use crate::advise::picture::{HeatPicture, Picture};
 use crate::advise::plan::{BucketPlan, Choice, Member, Origin, Verdict, members};
 use crate::advise::shape::DocumentShape;
 
@@ -20,13 +20,17 @@ pub(in crate::advise) struct BucketsFacts<'f> {
     pub(in crate::advise) several_open: Option<u64>,
     /// How many buckets begin before the bucket with the lower id, if the server could count them.
     pub(in crate::advise) out_of_order: Option<u64>,
+    /// Windows by keys, if they are to be drawn.
+    pub(in crate::advise) heat: Option<HeatPicture>,
 }
 
 /// The verdict on buckets.
 pub(in crate::advise) fn judge<'f>(facts: &BucketsFacts<'f>) -> Verdict<'f> {
     let fill = &facts.fill;
     let figures = figures(facts);
-    let pictures = vec![Picture::Fill(fill.clone())];
+    let pictures = std::iter::once(Picture::Fill(fill.clone()))
+        .chain(facts.heat.clone().map(Picture::Heat))
+        .collect();
     let what = format!(
         "{} with {}, {} % full at a capacity of {}",
         several(fill.buckets, "bucket"),

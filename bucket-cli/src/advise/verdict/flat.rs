@@ -6,7 +6,7 @@ use crate::advise::kind::flat::FlatLayout;
 use crate::advise::measure::capacity::{Simulated, curve, recommended, simulate};
 use crate::advise::measure::keys::ItemsPerKey;
 use crate::advise::measure::lateness::Lateness;
-use crate::advise::picture::{CapacitiesPicture, KeysPicture, Picture};
+use crate::advise::picture::{CapacitiesPicture, HeatPicture, KeysPicture, Picture};
 use crate::advise::plan::{BucketPlan, Choice, Member, Origin, Verdict, members};
 use crate::advise::shape::DocumentShape;
 use crate::advise::shape::value::ValueKind;
@@ -36,46 +36,74 @@ pub(in crate::advise) struct FlatFacts<'f> {
     pub(in crate::advise) page: Option<u64>,
     /// The values of the largest keys, if the report may show them.
     pub(in crate::advise) names: Vec<String>,
+    /// Windows by keys, if they are to be drawn.
+    pub(in crate::advise) heat: Option<HeatPicture>,
 }
 
 /// The verdict on flat documents.
 pub(in crate::advise) fn judge<'f>(facts: &FlatFacts<'f>) -> Verdict<'f> {
     let simulated = simulate(&facts.keys, item_bytes(facts), facts.page);
-    let mut figures = keys_figures(facts);
-    figures.extend(lateness_figures(&facts.lateness, facts.layout));
-    let in_order = recommended(&simulated);
-    let wanted = facts
-        .page
-        .and_then(|page| simulated.iter().find(|of| of.capacity == page));
-    let best = wanted.copied().or(in_order);
+    let wanted = simulated.iter().find(|of| Some(of.capacity) == facts.page);
+    let best = wanted.copied().or_else(|| recommended(&simulated));
     let tens = facts.keys.buckets(10);
     let (Some(best), false) = (best, tens * 2 >= facts.keys.items()) else {
-        let sentence = format!(
-            "leave it as it is: half of the {} keys have at most {} items, so buckets of ten would save less \
-             than half of the documents",
-            thousands(facts.keys.keys()),
-            thousands(facts.keys.median()),
-        );
-        return Verdict {
-            sentence,
-            choice: Choice::Leave,
-            figures,
-            pictures: pictures(facts, None),
-        };
+        return leave(facts);
     };
     let (ending, capacity) = ending(facts, best);
     // In windows, the lengths of series say nothing of the buckets.
     let has_one_series = !matches!(ending, IdOrdinal::Window(..));
-    if has_one_series {
-        figures.push(format!(
-            "as flat documents: {}",
-            thousands(facts.keys.items())
-        ));
-        figures.extend(capacity_table(&simulated, capacity, &facts.keys));
+    let plan = plan(facts, ending, capacity);
+    Verdict {
+        figures: figures(facts, has_one_series.then_some(&*simulated), capacity),
+        pictures: pictures(facts, has_one_series.then_some(capacity)),
+        ..choose(facts, plan)
     }
-    figures.extend(busy_figure(facts, capacity));
-    let pictures = pictures(facts, has_one_series.then_some(capacity));
-    let plan = BucketPlan {
+}
+
+/// The verdict on keys with too few items.
+fn leave<'f>(facts: &FlatFacts<'f>) -> Verdict<'f> {
+    let sentence = format!(
+        "leave it as it is: half of the {} keys have at most {} items, so buckets of ten would save less \
+         than half of the documents",
+        thousands(facts.keys.keys()),
+        thousands(facts.keys.median()),
+    );
+    Verdict {
+        sentence,
+        choice: Choice::Leave,
+        figures: [
+            keys_figures(facts),
+            lateness_figures(&facts.lateness, facts.layout),
+        ]
+        .concat(),
+        pictures: pictures(facts, None),
+    }
+}
+
+/// Buckets, or a time series collection; without figures.
+fn choose<'f>(facts: &FlatFacts<'f>, plan: BucketPlan<'f>) -> Verdict<'f> {
+    let (sentence, choice) = match is_series(&plan.members, facts.layout) {
+        false => (sentence(facts, &plan), Choice::Buckets(plan)),
+        true => {
+            let sentence = format!(
+                "take a time series collection: beside `{}` and `{}` there are only numbers, which it compresses \
+                 by column; take buckets if you need pages, edits, transactions or unique items",
+                facts.layout.key[0],
+                facts.layout.time.as_deref().unwrap_or_default(),
+            );
+            (sentence, Choice::TimeSeries(plan))
+        }
+    };
+    Verdict {
+        sentence,
+        choice,
+        figures: Vec::new(),
+        pictures: Vec::new(),
+    }
+}
+
+fn plan<'f>(facts: &FlatFacts<'f>, ending: IdOrdinal, capacity: u64) -> BucketPlan<'f> {
+    BucketPlan {
         collection: format!("{}_buckets", facts.collection),
         members: flat_members(facts),
         literals: None,
@@ -85,27 +113,20 @@ pub(in crate::advise) fn judge<'f>(facts: &FlatFacts<'f>) -> Verdict<'f> {
         count: "count".to_owned(),
         origin: Origin::Flat(facts.collection.to_owned()),
         remarks: remarks(facts.shape),
-    };
-    if is_series(&plan.members, facts.layout) {
-        let sentence = format!(
-            "take a time series collection: beside `{}` and `{}` there are only numbers, which it compresses by \
-             column; take buckets if you need pages, edits, transactions or unique items",
-            facts.layout.key[0],
-            facts.layout.time.as_deref().unwrap_or_default(),
-        );
-        return Verdict {
-            sentence,
-            choice: Choice::TimeSeries(plan),
-            figures,
-            pictures,
-        };
     }
-    Verdict {
-        sentence: sentence(facts, &plan),
-        choice: Choice::Buckets(plan),
-        figures,
-        pictures,
+}
+
+/// What was counted; the capacities side by side, if they were simulated.
+fn figures(facts: &FlatFacts<'_>, simulated: Option<&[Simulated]>, capacity: u64) -> Vec<String> {
+    let mut figures = keys_figures(facts);
+    figures.extend(lateness_figures(&facts.lateness, facts.layout));
+    if let Some(simulated) = simulated {
+        let items = thousands(facts.keys.items());
+        figures.push(format!("as flat documents: {items}"));
+        figures.extend(capacity_table(simulated, capacity, &facts.keys));
     }
+    figures.extend(busy_figure(facts, capacity));
+    figures
 }
 
 /// The keys, and what each capacity would do to them.
@@ -126,6 +147,7 @@ fn pictures(facts: &FlatFacts<'_>, capacity: Option<u64>) -> Vec<Picture> {
     });
     std::iter::once(Picture::Keys(keys))
         .chain(capacities)
+        .chain(facts.heat.clone().map(Picture::Heat))
         .collect()
 }
 
