@@ -105,6 +105,38 @@ async fn a_collection_that_is_best_left_alone_is_left_alone(newcomer: Newcomer) 
     }
 }
 
+/// What `verify` would report is counted as far as it needs no struct, and so is the pace of the busiest key.
+#[bucket_testkit::test]
+async fn buckets_in_disorder_are_counted(newcomer: Newcomer) {
+    let bucket = |n: i64| {
+        let begin = 1_700_000_000 + n;
+        let (count, items) = match n {
+            5 => (4, 4),
+            6 => (3, 2),
+            _ => (3, 3),
+        };
+        let item = |at: i64| doc! { "at": DateTime::from_millis(begin * 1000 + at), "n": at };
+        let items: Vec<_> = (0..items).map(item).collect();
+        doc! { "_id": format!("7_{begin}"), "customer": 7, "count": count, "items": items }
+    };
+    let buckets: Vec<_> = (0..20).map(bucket).collect();
+    newcomer.store("buckets", &buckets).await;
+    let index = doc! {
+        "key": { "customer": 1, "sealed": 1 }, "name": "bucket_open", "unique": true,
+        "partialFilterExpression": { "count": { "$lt": 3 } },
+    };
+    let create = doc! { "createIndexes": "buckets", "indexes": [index] };
+    newcomer.db.run_command(create).await.unwrap();
+    let (code, report) = newcomer.advise("buckets", "").await;
+    for text in [
+        "found 1 wrong count, 1 bucket beyond the capacity, and 0 keys with several open buckets",
+        "  1 bucket beyond the capacity\n",
+        "  in its busiest minute a key opened 20 buckets\n",
+    ] {
+        assert!(code == 0 && report.contains(text), "{text}\n{report}");
+    }
+}
+
 #[bucket_testkit::test]
 async fn what_cannot_be_advised_on_is_an_exit_code(newcomer: Newcomer) {
     newcomer.store("flat", &[doc! { "name": "a" }]).await;

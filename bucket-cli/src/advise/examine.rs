@@ -1,13 +1,13 @@
 //! Looks at a collection: what it is, then the figures that this needs.
 
-use bucket_runtime::bson::{Bson, DateTime, Document, doc};
+use bucket_runtime::bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
 use bucket_runtime::{Advice, LengthGroup};
 
 use super::code;
 use super::kind::buckets::BucketLayout;
 use super::kind::flat::FlatLayout;
 use super::kind::{self, Hints, Known, Subject};
-use super::measure::fill::{Fill, capacity, out_of_order, several_open};
+use super::measure::fill::{Fill, busiest_minute, capacity, out_of_order, several_open};
 use super::measure::growth::Growth;
 use super::measure::heat::{self, HeatFields, HeatKeys};
 use super::measure::keys::{self, ItemsPerKey};
@@ -125,15 +125,14 @@ async fn of_flat<'s>(
     layout: &'s FlatLayout,
     reading: &Reading,
 ) -> Result<Verdict<'s>, Refusal> {
-    let counted = source.count(ItemsPerKey::stages(&layout.key)).await?;
-    let is_exact = counted.is_some();
-    let keys = match counted {
-        Some(rows) => ItemsPerKey::of_rows(&rows),
-        None => ItemsPerKey::of(
-            scan.items_per_key(&layout.key)
-                .into_iter()
-                .map(|items| (items, 1)),
-        ),
+    let read = || ItemsPerKey::of(scan.items_per_key(&layout.key).map(|items| (items, 1)));
+    // What was counted while reading need not be counted by the server again.
+    let (keys, is_exact) = match scan.has_all_keys(&layout.key) {
+        true => (read(), true),
+        false => match source.count(ItemsPerKey::stages(&layout.key)).await? {
+            Some(rows) => (ItemsPerKey::of_rows(&rows), true),
+            None => (read(), false),
+        },
     };
     let facts = FlatFacts {
         collection: source.name(),
@@ -231,7 +230,7 @@ async fn lateness(source: &Source, layout: &FlatLayout) -> Result<Lateness, Refu
         .map(String::as_str)
         .collect();
     let first = source.first(&fields, IN_ORDER).await?;
-    let item = |document: &Document| {
+    let item = |document: &RawDocumentBuf| {
         let date = document.get_datetime(time).ok()?;
         Some((key_hash(document, &layout.key), date.timestamp_millis()))
     };
@@ -321,6 +320,7 @@ async fn of_buckets<'s>(
         has_index: capacity.is_some(),
         several_open: None,
         out_of_order: None,
+        busiest_minute: None,
         heat: None,
         fill,
     };
@@ -332,6 +332,8 @@ async fn of_buckets<'s>(
         if let Some(time) = ids.ordinal.time() {
             let disordered = out_of_order(&key, &layout.items, time);
             facts.out_of_order = number(source.count(disordered).await?, "buckets");
+            let busiest = busiest_minute(&key, &layout.items, time);
+            facts.busiest_minute = number(source.count(busiest).await?, "buckets");
             let fields = HeatFields::of_buckets(key, &layout.items, &layout.count, time);
             facts.heat = draw_heat(source, Some(fields), heat::BY_FIRST, reading).await?;
         }

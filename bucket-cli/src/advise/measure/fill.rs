@@ -106,6 +106,12 @@ impl Fill {
         fill
     }
 
+    /// How many buckets hold more than the capacity.
+    pub(in crate::advise) fn overfull(&self) -> u64 {
+        let larger = self.by_items.range(self.capacity + 1..);
+        larger.map(|(_, filled)| filled.buckets()).sum()
+    }
+
     /// How much of the buckets' room is taken, in percent.
     pub(in crate::advise) fn percent(&self) -> u64 {
         (self.items * 100)
@@ -163,6 +169,21 @@ pub(in crate::advise) fn out_of_order(key: &[String], items: &str, time: &str) -
             { "$ne": [{ "$ifNull": ["$earlier", null] }, null] }, { "$lt": ["$first", "$earlier"] },
         ] } } },
         doc! { "$count": "buckets" },
+    ]
+}
+
+/// Stages whose row is the minute in which a key opened the most buckets.
+pub(in crate::advise) fn busiest_minute(key: &[String], items: &str, time: &str) -> Vec<Document> {
+    let minute = doc! { "$floor": { "$divide": [{ "$toLong": "$first" }, 60_000] } };
+    vec![
+        no_ring(),
+        doc! { "$project": { "key": key_fields(key), "first": first_of(items, time) } },
+        doc! { "$match": { "first": { "$type": "date" } } },
+        doc! { "$group": {
+            "_id": { "key": "$key", "minute": minute }, "buckets": { "$sum": 1 },
+        } },
+        doc! { "$sort": { "buckets": -1 } },
+        doc! { "$limit": 1 },
     ]
 }
 

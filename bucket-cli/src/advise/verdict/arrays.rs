@@ -3,7 +3,7 @@
 use bucket_runtime::{Advice, Finding};
 
 use crate::advise::code::names::singular;
-use crate::advise::figures::{bytes, span, thousands};
+use crate::advise::figures::{bytes, several, span, thousands};
 use crate::advise::kind::buckets::IdOrdinal;
 use crate::advise::kind::flat::can_be_key;
 use crate::advise::measure::growth::Growth;
@@ -169,10 +169,9 @@ fn size_figures(facts: &ArrayFacts<'_>) -> Vec<String> {
         bytes(largest.bytes)
     )];
     if largest.large > 0 {
-        lines.push(format!(
-            "{} documents have 8 MiB or more",
-            thousands(largest.large)
-        ));
+        let have = if largest.large == 1 { "has" } else { "have" };
+        let large = several(largest.large, "document");
+        lines.push(format!("{large} {have} 8 MiB or more"));
     }
     if let Some(growth) = largest.growth {
         lines.push(format!(

@@ -14,7 +14,7 @@ use crate::report::counted;
 
 /// A key that fills more buckets in a minute is busy: openings and searches pass the index entries of the last
 /// five minutes' full buckets.
-const BUSY: u64 = 60;
+pub(in crate::advise) const BUSY: u64 = 60;
 
 /// Lengths of windows in seconds.
 const WINDOWS: [u64; 7] = [60, 900, 3600, 21_600, 86_400, 604_800, 2_592_000];
