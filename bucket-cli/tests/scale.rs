@@ -100,14 +100,17 @@ async fn advice_on_everything_beside_a_plain_scan(newcomer: Newcomer) {
     }
 }
 
-/// Runs both three times, and prints what they take.
+/// Runs both three times, and prints what they take; then the advice on a sample.
 fn compare(uri: &str) {
+    let advise = |options: &[&str]| {
+        let mut advice = Command::new(env!("CARGO_BIN_EXE_bucket"));
+        run(advice.args(["advise", uri, "events"]).args(options))
+    };
     for _ in 0..3 {
         let mut plain = Command::new(env::current_exe().unwrap());
         plain.args(["--ignored", "--exact", "plain_scan"]);
         let plain = run(plain.env("SCAN", uri));
-        let mut advice = Command::new(env!("CARGO_BIN_EXE_bucket"));
-        let advice = run(advice.args(["advise", uri, "events", "--all"]));
+        let advice = advise(&["--all"]);
         for (name, cost) in [("plain scan", plain), ("advise --all", advice)] {
             let megabytes = cost.peak_kilobytes / 1000;
             println!(
@@ -121,6 +124,11 @@ fn compare(uri: &str) {
             advice.cpu_seconds / plain.cpu_seconds
         );
     }
+    let sampled = advise(&["--sample", "10000"]);
+    println!(
+        "    a sample: {:.1} s, {:.1} s",
+        sampled.seconds, sampled.cpu_seconds
+    );
 }
 
 /// The scan to compare with, in a process of its own; without the variable there is nothing to scan.

@@ -190,7 +190,7 @@ async fn a_collection_is_drawn_as_it_is(shell: Shell) {
         "<h1>4 buckets with 8 items: 66 % full (capacity 3)</h1>",
         "4 buckets: 2 full, 2 open, 0 sealed; 66 % of the room is taken.",
         "The 2 keys from the largest to the smallest; the largest has 7 items",
-        "The 2 largest keys in 8 windows of 1 second; the darkest cell has 3 items.",
+        "The 2 largest keys in 8 windows of 1 second; the fullest cell has 3 items.",
         "<title>rank 1, 1970-01-01 00:00:03: 3</title>",
         "<tr><th scope=\"row\">1970-01-01 00:00:06</th><td>1</td><td>0</td></tr>",
     ] {

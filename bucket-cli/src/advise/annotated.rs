@@ -9,7 +9,7 @@ use super::measure::capacity::{FRAME, PLACE, Simulated, recommended, simulate};
 use super::measure::fill::{no_ring, out_of_order};
 use super::measure::keys::ItemsPerKey;
 use super::measure::whole;
-use super::verdict::flat::capacity_table;
+use super::verdict::flat::figures::capacity_table;
 use crate::report::Report;
 
 /// Stages whose rows say how many keys, or windows of keys, have each number of items.

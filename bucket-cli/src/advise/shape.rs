@@ -97,7 +97,7 @@ impl DocumentShape {
 /// The fields of a document, up to the first one that cannot be read.
 pub(super) fn fields(document: &RawDocument) -> impl Iterator<Item = (&str, RawBsonRef<'_>)> {
     let fields = document.iter().map_while(Result::ok);
-    // The name is another type in each version of `bson`.
+    #[allow(clippy::useless_asref, reason = "with bson 3 the name is not a `str`")]
     fields.map(|(name, value)| (name.as_ref(), value))
 }
 

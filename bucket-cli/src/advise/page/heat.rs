@@ -48,7 +48,7 @@ pub(super) fn draw(picture: &HeatPicture) -> Section {
     }
     let title = "When the keys got their items";
     let what = format!(
-        "The {} in {} of {}; the darkest cell has {}.",
+        "The {} in {} of {}; the fullest cell has {}.",
         several(keys as u64, "largest key"),
         several(windows as u64, "window"),
         span(heat.width),
@@ -66,7 +66,7 @@ pub(super) fn draw(picture: &HeatPicture) -> Section {
     }
 }
 
-/// How dark a cell is: equal factors are equally far apart, since a few cells hold far more than the others.
+/// How strong the colour of a cell is: equal factors are equally far apart, since a few cells hold far more than the others.
 fn strength(items: u64, most: u64) -> f64 {
     let share = (items as f64).ln_1p() / (most.max(1) as f64).ln_1p();
     PALEST + (1.0 - PALEST) * share

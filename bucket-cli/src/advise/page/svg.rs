@@ -163,7 +163,7 @@ impl Panel {
         );
     }
 
-    /// A rectangle between two values of each axis, whose darkness is a figure.
+    /// A rectangle between two values of each axis, whose colour is as strong as a figure is high.
     pub(super) fn cell(&mut self, x: (f64, f64), y: (f64, f64), strength: f64, text: &str) {
         let (left, right) = (self.x(x.0), self.x(x.1));
         let (low, high) = (self.y(y.0), self.y(y.1));
