@@ -2,10 +2,12 @@
 //!
 //! The rooms in order, none of which uses a later one: `shape` (and `scan`) add up the documents that
 //! `source` reads; `kind` finds out what they are; `measure` makes facts of rows; `verdict` judges; `code`
-//! writes the struct; `picture` holds what can be drawn; `report` writes the text, `page` the HTML. `examine` is the only other room that asks the server. `annotated` is for the buckets of a struct.
+//! writes the struct; `picture` holds what can be drawn; `report` writes the text, `page` the HTML. `examine`
+//! is the only other room that asks the server. `annotated` and `drawn` are for the collections of a struct.
 
 pub(crate) mod annotated;
 mod code;
+pub(crate) mod drawn;
 mod examine;
 mod figures;
 mod file;
@@ -114,6 +116,7 @@ async fn advise(arguments: &AdviseArguments) -> Result<Findings, Refusal> {
         is_all: arguments.all,
         page: arguments.page,
         has_values: arguments.values,
+        has_page: arguments.html.is_some(),
     };
     examine::collection(&arguments.uri, &arguments.collection, &reading, &hints).await
 }

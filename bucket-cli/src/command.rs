@@ -63,7 +63,9 @@ async fn prepare<'t>(
     targets: &'t [Target],
     command: &Command,
 ) -> Result<(Vec<&'t Target>, Database), Failure> {
-    Ok((chosen(targets, command.names())?, database(uri).await?))
+    let chosen = chosen(targets, command.names())?;
+    command.check(chosen.len())?;
+    Ok((chosen, database(uri).await?))
 }
 
 /// The targets with these names, or all.

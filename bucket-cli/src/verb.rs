@@ -44,6 +44,11 @@ impl Site<'_> {
 
 /// A command on each pattern. By default it fails, since it does not work on the pattern.
 trait Verb {
+    /// Whether the arguments are right for this number of structs.
+    fn check(&self, _structs: usize) -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// Works on a struct that derives `Bucket`.
     fn on_buckets<T: Bucket>(&self, site: &Site<'_>) -> impl Future<Output = Outcome> + Send {
         ready(site.cannot())
@@ -75,6 +80,13 @@ macro_rules! verbs {
             pub(crate) fn names(&self) -> &[String] {
                 match self {
                     $(Self::$verb(verb) => verb.structs.names(),)+
+                }
+            }
+
+            /// Whether the arguments are right for this number of structs.
+            pub(crate) fn check(&self, structs: usize) -> Result<(), Failure> {
+                match self {
+                    $(Self::$verb(verb) => verb.check(structs),)+
                 }
             }
 

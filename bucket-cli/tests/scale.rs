@@ -68,11 +68,11 @@ fn look(pid: u32, cost: &mut Cost) {
     cost.peak_kilobytes = cost.peak_kilobytes.max(peak.unwrap_or(0));
 }
 
-fn documents(from: i64) -> Vec<Document> {
+fn documents(from: i64, keys: i64) -> Vec<Document> {
     let document = |n: i64| {
         let kind = ["view", "click", "buy"][(n % 3) as usize];
         doc! {
-            "user_id": n * 7919 % 10_000, "at": DateTime::from_millis(1_700_000_000_000 + n * 1000),
+            "user_id": n * 7919 % keys, "at": DateTime::from_millis(1_700_000_000_000 + n * 1000),
             "kind": kind, "amount": n % 1000, "note": format!("note {n}"),
         }
     };
@@ -82,16 +82,35 @@ fn documents(from: i64) -> Vec<Document> {
 #[bucket_testkit::test]
 #[ignore = "stores a million documents, and only prints"]
 async fn advice_on_everything_beside_a_plain_scan(newcomer: Newcomer) {
-    for from in (0..DOCUMENTS).step_by(10_000) {
-        newcomer.store("events", &documents(from)).await;
+    // While it reads, `advise` tells 20,000 keys apart; if there are more, the server counts them afterwards.
+    for keys in [10_000, 100_000] {
+        newcomer
+            .db
+            .collection::<Document>("events")
+            .drop()
+            .await
+            .unwrap();
+        for from in (0..DOCUMENTS).step_by(10_000) {
+            newcomer.store("events", &documents(from, keys)).await;
+        }
+        println!(
+            "{DOCUMENTS} documents of {keys} keys; seconds, the processor's seconds, and the peak of memory"
+        );
+        compare(&newcomer.uri);
     }
-    println!("{DOCUMENTS} documents; seconds, the processor's seconds, and the peak of memory");
+}
+
+/// Runs both three times, and prints what they take; then the advice on a sample.
+fn compare(uri: &str) {
+    let advise = |options: &[&str]| {
+        let mut advice = Command::new(env!("CARGO_BIN_EXE_bucket"));
+        run(advice.args(["advise", uri, "events"]).args(options))
+    };
     for _ in 0..3 {
         let mut plain = Command::new(env::current_exe().unwrap());
         plain.args(["--ignored", "--exact", "plain_scan"]);
-        let plain = run(plain.env("SCAN", &newcomer.uri));
-        let mut advice = Command::new(env!("CARGO_BIN_EXE_bucket"));
-        let advice = run(advice.args(["advise", &newcomer.uri, "events", "--all"]));
+        let plain = run(plain.env("SCAN", uri));
+        let advice = advise(&["--all"]);
         for (name, cost) in [("plain scan", plain), ("advise --all", advice)] {
             let megabytes = cost.peak_kilobytes / 1000;
             println!(
@@ -105,6 +124,11 @@ async fn advice_on_everything_beside_a_plain_scan(newcomer: Newcomer) {
             advice.cpu_seconds / plain.cpu_seconds
         );
     }
+    let sampled = advise(&["--sample", "10000"]);
+    println!(
+        "    a sample: {:.1} s, {:.1} s",
+        sampled.seconds, sampled.cpu_seconds
+    );
 }
 
 /// The scan to compare with, in a process of its own; without the variable there is nothing to scan.

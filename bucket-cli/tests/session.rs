@@ -174,6 +174,59 @@ async fn what_is_there_is_described(shell: Shell) {
 }
 
 #[bucket_testkit::test]
+async fn a_collection_is_drawn_as_it_is(shell: Shell) {
+    shell.fill().await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("report.html");
+    let draw = async |command: &str| {
+        let command = format!("stats {command} --html {}", file.display());
+        let (code, said) = shell.run(&command).await;
+        assert!(code == 0 && said.ends_with("report.html\n"), "{said}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        std::fs::read_to_string(&file).unwrap()
+    };
+    let trades = draw("Trade").await;
+    for text in [
+        "<h1>4 buckets with 8 items: 66 % full (capacity 3)</h1>",
+        "4 buckets: 2 full, 2 open, 0 sealed; 66 % of the room is taken.",
+        "The 2 keys from the largest to the smallest; the largest has 7 items",
+        "The 2 largest keys in 8 windows of 1 second; the fullest cell has 3 items.",
+        "<title>rank 1, 1970-01-01 00:00:03: 3</title>",
+        "<tr><th scope=\"row\">1970-01-01 00:00:06</th><td>1</td><td>0</td></tr>",
+    ] {
+        assert!(trades.contains(text), "{text}\n{trades}");
+    }
+    assert!(!trades.contains("customer 1"), "{trades}");
+    let trades = draw("Trade --values").await;
+    assert!(trades.contains("customer 1: 7 items in 3 buckets"));
+    let books = draw("Book").await;
+    // One book has one buyer, the other two of its own and three in extras.
+    let lengths = "2 documents with 6 items; the longest array has 5.";
+    assert!(
+        books.contains(lengths) && books.contains(">threshold 2</text>"),
+        "{books}"
+    );
+    assert!(books.contains("1 bucket: 0 full, 1 open"), "{books}");
+    for wrong in ["", "Trade Book", "Trade --values"] {
+        let target = if wrong.contains("--values") {
+            String::new()
+        } else {
+            format!(" --html {}", file.display())
+        };
+        assert_eq!(
+            shell.run(format!("stats {wrong}{target}").trim()).await.0,
+            2,
+            "{wrong}"
+        );
+    }
+    let nowhere = folder.path().join("nowhere/report.html");
+    let (code, _) = shell
+        .run(&format!("stats Trade --html {}", nowhere.display()))
+        .await;
+    assert_eq!(code, 2);
+}
+
+#[bucket_testkit::test]
 async fn what_does_not_exist_is_said_to_be_missing(shell: Shell) {
     for command in ["verify Trade", "repair Trade", "repair Trade --dry-run"] {
         let (code, said) = shell.run(command).await;

@@ -9,15 +9,24 @@ use super::measure::capacity::{FRAME, PLACE, Simulated, recommended, simulate};
 use super::measure::fill::{no_ring, out_of_order};
 use super::measure::keys::ItemsPerKey;
 use super::measure::whole;
-use super::verdict::flat::capacity_table;
+use super::verdict::flat::figures::capacity_table;
 use crate::report::Report;
 
 /// Stages whose rows say how many keys, or windows of keys, have each number of items.
 pub(crate) fn stages(spec: &BucketSpec) -> Vec<Document> {
     let key = spec.key.iter().map(|key| key.name);
     let window = is_window(spec).then_some(spec.window);
+    by_items(spec, key.chain(window))
+}
+
+/// Stages whose rows say how many keys have each number of items in all of their windows.
+pub(super) fn key_stages(spec: &BucketSpec) -> Vec<Document> {
+    by_items(spec, spec.key.iter().map(|key| key.name))
+}
+
+fn by_items(spec: &BucketSpec, fields: impl Iterator<Item = &'static str>) -> Vec<Document> {
     let of: Document = (0..)
-        .zip(key.chain(window))
+        .zip(fields)
         .map(|(at, name)| (format!("k{at}"), Bson::String(format!("${name}"))))
         .collect();
     let count = format!("${}", spec.count);
@@ -41,7 +50,8 @@ pub(crate) fn order_stages(spec: &BucketSpec) -> Option<Vec<Document>> {
     Some(out_of_order(&key, spec.items, time))
 }
 
-fn is_window(spec: &BucketSpec) -> bool {
+/// Whether buckets stand for windows of time.
+pub(super) fn is_window(spec: &BucketSpec) -> bool {
     matches!(spec.id.ordinal, Ordinal::Window { .. })
 }
 

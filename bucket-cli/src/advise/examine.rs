@@ -1,28 +1,25 @@
 //! Looks at a collection: what it is, then the figures that this needs.
 
+mod flat;
+
 use bucket_runtime::bson::{DateTime, Document, doc};
 use bucket_runtime::{Advice, LengthGroup};
 
 use super::code;
 use super::kind::buckets::BucketLayout;
-use super::kind::flat::FlatLayout;
 use super::kind::{self, Hints, Known, Subject};
-use super::measure::fill::{Fill, capacity, out_of_order, several_open};
+use super::measure::fill::{Fill, busiest_minute, capacity, out_of_order, several_open};
 use super::measure::growth::Growth;
-use super::measure::keys::{self, ItemsPerKey};
-use super::measure::lateness::Lateness;
+use super::measure::heat::{self, HeatFields, HeatKeys};
 use super::measure::whole;
+use super::picture::HeatPicture;
 use super::plan::{Choice, Verdict};
 use super::refusal::Refusal;
 use super::report::Findings;
-use super::scan::{Scan, key_hash};
+use super::scan::Scan;
 use super::source::{CollectionType, Source};
 use super::verdict::arrays::{self, ArrayFacts, LARGE, Largest};
 use super::verdict::buckets::{self, BucketsFacts};
-use super::verdict::flat::{self, FlatFacts};
-
-/// The order of so many items as stored shows how late items come.
-const IN_ORDER: i64 = 10_000;
 
 /// A document of so many bytes is worth the question how it grew.
 const GROWN: u64 = 1 << 20;
@@ -36,6 +33,8 @@ pub(super) struct Reading {
     pub(super) page: Option<u64>,
     /// Whether the report as a page may show values of the data.
     pub(super) has_values: bool,
+    /// Whether the report becomes a page, too.
+    pub(super) has_page: bool,
 }
 
 /// Everything about a collection.
@@ -68,7 +67,7 @@ pub(super) async fn collection(
     let (kind, verdict) = match &subject {
         Subject::Buckets(layout) => (
             "buckets",
-            of_buckets(&source, &scan, layout, capacity(&indexes)).await?,
+            of_buckets(&source, &scan, layout, capacity(&indexes), reading).await?,
         ),
         Subject::Arrays(array) => (
             "documents with an array that grows",
@@ -76,7 +75,7 @@ pub(super) async fn collection(
         ),
         Subject::Flat(layout) => (
             "flat documents",
-            of_flat(&source, &scan, layout, reading).await?,
+            flat::judge(&source, &scan, layout, reading).await?,
         ),
         Subject::Unclear => ("neither series nor growing arrays", unclear(&scan)),
     };
@@ -115,89 +114,13 @@ fn unclear(scan: &Scan) -> Verdict<'_> {
     }
 }
 
-async fn of_flat<'s>(
-    source: &'s Source,
-    scan: &'s Scan,
-    layout: &'s FlatLayout,
-    reading: &Reading,
-) -> Result<Verdict<'s>, Refusal> {
-    let counted = source.count(ItemsPerKey::stages(&layout.key)).await?;
-    let is_exact = counted.is_some();
-    let keys = match counted {
-        Some(rows) => ItemsPerKey::of_rows(&rows),
-        None => ItemsPerKey::of(
-            scan.items_per_key(&layout.key)
-                .into_iter()
-                .map(|items| (items, 1)),
-        ),
-    };
-    let facts = FlatFacts {
-        collection: source.name(),
-        shape: &scan.shape,
-        layout,
-        keys,
-        is_exact,
-        lateness: lateness(source, layout).await?,
-        page: reading.page,
-        names: largest_keys(source, layout, reading).await?,
-    };
-    Ok(flat::judge(&facts))
-}
-
-/// The values of the largest keys, if the report may show them.
-async fn largest_keys(
-    source: &Source,
-    layout: &FlatLayout,
-    reading: &Reading,
-) -> Result<Vec<String>, Refusal> {
-    if !reading.has_values {
-        return Ok(Vec::new());
-    }
-    let rows = source
-        .count(ItemsPerKey::largest_stages(&layout.key))
-        .await?;
-    Ok(rows.unwrap_or_default().iter().map(keys::name).collect())
-}
-
-/// How late items come, as the first documents show it.
-async fn lateness(source: &Source, layout: &FlatLayout) -> Result<Lateness, Refusal> {
-    let Some(time) = &layout.time else {
-        return Ok(Lateness::default());
-    };
-    let fields: Vec<_> = layout
-        .key
-        .iter()
-        .chain([time])
-        .map(String::as_str)
-        .collect();
-    let first = source.first(&fields, IN_ORDER).await?;
-    let item = |document: &Document| {
-        let date = document.get_datetime(time).ok()?;
-        Some((key_hash(document, &layout.key), date.timestamp_millis()))
-    };
-    Ok(Lateness::of(first.iter().filter_map(item)))
-}
-
 async fn of_arrays<'s>(
     source: &'s Source,
     scan: &'s Scan,
     array: &'s str,
     reading: &Reading,
 ) -> Result<Verdict<'s>, Refusal> {
-    let counted = source.count(length_stages(array)).await?;
-    let is_exact = counted.is_some();
-    let rows = match counted {
-        Some(rows) => rows,
-        None => {
-            let size = i64::try_from(reading.sample).unwrap_or(i64::MAX);
-            let mut stages = vec![doc! { "$sample": { "size": size } }];
-            stages.extend(length_stages(array));
-            let rows = source.count(stages).await?;
-            rows.ok_or_else(|| {
-                Refusal::nothing("the server takes too long to count the arrays' lengths")
-            })?
-        }
-    };
+    let (rows, is_exact) = counted_or_sampled(source, length_stages(array), reading).await?;
     let groups = rows.iter().map(|row| LengthGroup {
         length: whole(row, "_id"),
         documents: whole(row, "documents"),
@@ -258,6 +181,7 @@ async fn of_buckets<'s>(
     scan: &'s Scan,
     layout: &'s BucketLayout,
     capacity: Option<u64>,
+    reading: &Reading,
 ) -> Result<Verdict<'s>, Refusal> {
     let rows = source
         .count(Fill::stages(&layout.items, &layout.count))
@@ -273,6 +197,8 @@ async fn of_buckets<'s>(
         has_index: capacity.is_some(),
         several_open: None,
         out_of_order: None,
+        busiest_minute: None,
+        heat: None,
         fill,
     };
     if let Some(ids) = &layout.ids {
@@ -283,6 +209,10 @@ async fn of_buckets<'s>(
         if let Some(time) = ids.ordinal.time() {
             let disordered = out_of_order(&key, &layout.items, time);
             facts.out_of_order = number(source.count(disordered).await?, "buckets");
+            let busiest = busiest_minute(&key, &layout.items, time);
+            facts.busiest_minute = number(source.count(busiest).await?, "buckets");
+            let fields = HeatFields::of_buckets(key, &layout.items, &layout.count, time);
+            facts.heat = draw_heat(source, Some(fields), heat::BY_FIRST, reading).await?;
         }
     }
     Ok(buckets::judge(&facts))
@@ -291,4 +221,45 @@ async fn of_buckets<'s>(
 /// The number in the only row of a count; without a row it is zero.
 fn number(rows: Option<Vec<Document>>, name: &str) -> Option<u64> {
     rows.map(|rows| rows.first().map_or(0, |row| whole(row, name)))
+}
+
+/// Windows by keys, if there is a page to draw them on.
+async fn draw_heat(
+    source: &Source,
+    fields: Option<HeatFields>,
+    remark: &'static str,
+    reading: &Reading,
+) -> Result<Option<HeatPicture>, Refusal> {
+    let Some(fields) = fields.filter(|_| reading.has_page) else {
+        return Ok(None);
+    };
+    let (rows, is_exact) = counted_or_sampled(source, fields.key_stages(), reading).await?;
+    let Some(keys) = HeatKeys::of_rows(&rows) else {
+        return Ok(None);
+    };
+    let stages = fields.window_stages(&keys);
+    let (rows, is_whole) = counted_or_sampled(source, stages, reading).await?;
+    Ok(Some(HeatPicture {
+        heat: keys.heat(&rows),
+        is_exact: is_exact && is_whole,
+        remark,
+    }))
+}
+
+/// The rows of a pipeline over the whole collection and `true`, or those over a sample, if counting takes too long.
+async fn counted_or_sampled(
+    source: &Source,
+    stages: Vec<Document>,
+    reading: &Reading,
+) -> Result<(Vec<Document>, bool), Refusal> {
+    if let Some(rows) = source.count(stages.clone()).await? {
+        return Ok((rows, true));
+    }
+    let size = i64::try_from(reading.sample).unwrap_or(i64::MAX);
+    let sample = vec![doc! { "$sample": { "size": size } }];
+    let rows = source.count([sample, stages].concat()).await?;
+    let rows = rows.ok_or_else(|| {
+        Refusal::nothing("the server takes too long to count; try a smaller `--sample`")
+    })?;
+    Ok((rows, false))
 }

@@ -3,6 +3,7 @@
 pub(super) mod capacity;
 pub(super) mod fill;
 pub(super) mod growth;
+pub(super) mod heat;
 pub(super) mod keys;
 pub(super) mod lateness;
 

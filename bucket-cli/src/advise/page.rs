@@ -3,6 +3,7 @@
 mod capacities;
 mod fill;
 mod growth;
+mod heat;
 mod html;
 mod keys;
 mod lengths;
@@ -23,17 +24,48 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
 
 /// The page of a report.
 pub(super) fn write(findings: &Findings) -> String {
-    let name = escape(&findings.namespace);
+    let title = format!("{}: advice", findings.namespace);
+    frame(
+        &title,
+        &[
+            header(findings),
+            pictures(&findings.pictures),
+            rest(findings),
+        ],
+    )
+}
+
+/// The page of a struct's collection as it is: the first line as a heading, and the others below the charts.
+pub(super) fn write_stats(
+    name: &str,
+    namespace: &str,
+    lines: &[String],
+    all: &[Picture],
+) -> String {
+    let heading = lines.first().map_or(name, |line| line);
+    let header = format!(
+        "<header>\n<p class=\"source\">{}</p>\n<h1>{}</h1>\n</header>\n",
+        escape(&format!("{name} ({namespace})")),
+        prose(heading)
+    );
+    let figures = Section::of_html("The figures as text", code("The figures as text", lines));
+    frame(
+        &format!("{name}: statistics"),
+        &[header, pictures(all), figures.html()],
+    )
+}
+
+/// The document around these parts.
+fn frame(title: &str, parts: &[String]) -> String {
+    let title = escape(title);
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{name}: advice</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n{}{}{}</main>\n\
+         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n{}</main>\n\
          <script>\n{SCRIPT}</script>\n</body>\n</html>\n",
-        header(findings),
-        pictures(&findings.pictures),
-        rest(findings),
+        parts.concat()
     )
 }
 
@@ -72,8 +104,9 @@ fn pictures(pictures: &[Picture]) -> String {
     let section = |picture: &Picture| match picture {
         Picture::Keys(picture) => keys::draw(picture),
         Picture::Capacities(picture) => capacities::draw(picture),
-        Picture::Lengths(advice) => lengths::draw(advice),
+        Picture::Lengths(picture) => lengths::draw(picture),
         Picture::Fill(fill) => fill::draw(fill),
+        Picture::Heat(picture) => heat::draw(picture),
         Picture::Growth(growth) => growth::draw(growth),
     };
     let sections = pictures.iter().map(|picture| section(picture).html());

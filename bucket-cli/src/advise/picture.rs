@@ -5,6 +5,7 @@ use bucket_runtime::Advice;
 use super::measure::capacity::Simulated;
 use super::measure::fill::Fill;
 use super::measure::growth::Growth;
+use super::measure::heat::Heat;
 use super::measure::keys::ItemsPerKey;
 
 /// Figures to draw.
@@ -15,9 +16,11 @@ pub(super) enum Picture {
     /// Each capacity, and what it would do.
     Capacities(CapacitiesPicture),
     /// Lengths of arrays, and thresholds.
-    Lengths(Advice),
+    Lengths(LengthsPicture),
     /// How full buckets are.
     Fill(Fill),
+    /// When the largest keys got their items.
+    Heat(HeatPicture),
     /// The largest document, and its limit.
     Growth(Growth),
 }
@@ -42,4 +45,24 @@ pub(super) struct CapacitiesPicture {
     /// The number of flat documents.
     pub(super) items: u64,
     pub(super) recommended: u64,
+}
+
+/// Lengths of arrays, and thresholds.
+#[derive(Debug)]
+pub(super) struct LengthsPicture {
+    pub(super) advice: Advice,
+    /// The recommended threshold, or that of the struct.
+    pub(super) threshold: Option<u64>,
+    /// A sentence on what was counted, after a space.
+    pub(super) remark: &'static str,
+}
+
+/// Windows by keys.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct HeatPicture {
+    pub(super) heat: Heat,
+    /// Whether all items were counted, rather than those of a sample.
+    pub(super) is_exact: bool,
+    /// A sentence on what counts for an item's time, after a space.
+    pub(super) remark: &'static str,
 }

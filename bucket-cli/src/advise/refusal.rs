@@ -5,6 +5,7 @@ use std::io;
 use bucket_runtime::mongodb::error::{Error, ErrorKind};
 
 use crate::command::{FAILED, PROBLEMS, USAGE};
+use crate::verb::Failure;
 
 /// Why there is no advice: the exit code, and a sentence.
 #[derive(Debug)]
@@ -28,6 +29,11 @@ impl Refusal {
             code: FAILED,
             text: text.into(),
         }
+    }
+
+    /// The failure of a command of a struct's own command line.
+    pub(super) fn into_failure(self) -> Failure {
+        self.text.into()
     }
 
     /// The arguments do not fit the collection.

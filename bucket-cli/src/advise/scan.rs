@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use bucket_runtime::bson::Document;
+use bucket_runtime::bson::{Document, RawDocument};
 
-use super::shape::DocumentShape;
-use super::shape::value::{document_size, scalar_hash};
+use super::shape::value::{ValueShape, scalar_hash};
+use super::shape::{DocumentShape, fields};
 
 /// So many documents are kept whole, to see how bucket ids are made.
 const EXAMPLES: usize = 100;
@@ -41,18 +41,18 @@ impl Scan {
         }
     }
 
-    pub(super) fn add(&mut self, document: Document) {
-        self.shape.add(&document);
-        self.bytes += document_size(&document);
+    pub(super) fn add(&mut self, document: &RawDocument) {
+        self.shape.add(document);
+        self.bytes += document.as_bytes().len() as u64;
         if !self.key.is_empty() {
-            self.count_key(&document);
+            self.count_key(document);
         }
         if self.examples.len() < EXAMPLES && self.bytes <= EXAMPLE_BYTES {
-            self.examples.push(document);
+            self.examples.extend(Document::try_from(document).ok());
         }
     }
 
-    fn count_key(&mut self, document: &Document) {
+    fn count_key(&mut self, document: &RawDocument) {
         let key = key_hash(document, &self.key);
         let is_full = self.keys.len() >= MOST_KEYS;
         match self.keys.get_mut(&key) {
@@ -63,23 +63,37 @@ impl Scan {
     }
 
     /// How many of the documents that were read each key has.
-    pub(super) fn items_per_key(&self, key: &[String]) -> Vec<u64> {
+    pub(super) fn items_per_key(&self, key: &[String]) -> Box<dyn Iterator<Item = u64> + '_> {
+        match self.counted_field(key) {
+            Some(value) => Box::new(value.repetitions()),
+            None => Box::new(self.keys.values().copied()),
+        }
+    }
+
+    /// Whether every document was read, and the items of every key were counted.
+    pub(super) fn has_all_keys(&self, key: &[String]) -> bool {
+        let has_all = match self.counted_field(key) {
+            Some(value) => value.distinct().is_some(),
+            None => !self.key.is_empty() && self.keys.len() < MOST_KEYS,
+        };
+        let items: u64 = self.items_per_key(key).sum();
+        has_all && self.is_all && items == self.shape.documents
+    }
+
+    /// The only field of a key that the user has not named.
+    fn counted_field(&self, key: &[String]) -> Option<&ValueShape> {
         match key {
-            [one] if self.key.is_empty() => {
-                let value = self.shape.get(one);
-                value
-                    .map(|value| value.repetitions().collect())
-                    .unwrap_or_default()
-            }
-            _ => self.keys.values().copied().collect(),
+            [one] if self.key.is_empty() => self.shape.get(one),
+            _ => None,
         }
     }
 }
 
 /// A hash of a document's key.
-pub(super) fn key_hash(document: &Document, key: &[String]) -> u64 {
+pub(super) fn key_hash(document: &RawDocument, key: &[String]) -> u64 {
+    let value = |name: &String| fields(document).find(|(field, _)| field == name);
     let hashes = key
         .iter()
-        .map(|name| document.get(name).and_then(scalar_hash).unwrap_or(0));
-    hashes.fold(0, |all: u64, hash| all.rotate_left(5) ^ hash)
+        .map(|name| value(name).and_then(|(_, value)| scalar_hash(value)));
+    hashes.fold(0, |all: u64, hash| all.rotate_left(5) ^ hash.unwrap_or(0))
 }

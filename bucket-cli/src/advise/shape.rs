@@ -4,7 +4,7 @@ pub(super) mod value;
 
 use std::collections::HashMap;
 
-use bucket_runtime::bson::Document;
+use bucket_runtime::bson::{RawBsonRef, RawDocument};
 
 use self::value::ValueShape;
 
@@ -34,28 +34,36 @@ pub(super) struct DocumentShape {
 
 impl DocumentShape {
     /// Adds a document of the collection.
-    pub(super) fn add(&mut self, document: &Document) {
+    pub(super) fn add(&mut self, document: &RawDocument) {
         self.add_at(document, 0);
-        for (name, value) in document {
-            if let Some(place) = self.places.get(name).filter(|at| **at < COUNTED_FIELDS) {
-                self.fields[*place].value.count_distinct(value);
-            }
-        }
     }
 
     /// Adds a document that stands `depth` levels below the top.
-    fn add_at(&mut self, document: &Document, depth: usize) {
+    fn add_at(&mut self, document: &RawDocument, depth: usize) {
         self.documents += 1;
-        for (name, value) in document {
-            let place = match self.places.get(name) {
-                Some(place) => *place,
+        for (at, (name, value)) in fields(document).enumerate() {
+            let place = match self.place(at, name) {
+                Some(place) => place,
                 None if self.fields.len() == MOST_FIELDS => {
                     self.is_cut = true;
                     continue;
                 }
                 None => self.begin(name),
             };
-            self.fields[place].value.add(value, depth);
+            let shape = &mut self.fields[place].value;
+            shape.add(value, depth);
+            if depth == 0 && place < COUNTED_FIELDS {
+                shape.count_distinct(value);
+            }
+        }
+    }
+
+    /// The place of a field that is the document's field number `at`, which is the same in most documents.
+    fn place(&self, at: usize, name: &str) -> Option<usize> {
+        let is_here = self.fields.get(at).is_some_and(|field| field.name == name);
+        match is_here {
+            true => Some(at),
+            false => self.places.get(name).copied(),
         }
     }
 
@@ -84,6 +92,13 @@ impl DocumentShape {
         let bytes: u64 = self.fields.iter().map(FieldShape::bytes).sum();
         bytes / self.documents.max(1) + 5
     }
+}
+
+/// The fields of a document, up to the first one that cannot be read.
+pub(super) fn fields(document: &RawDocument) -> impl Iterator<Item = (&str, RawBsonRef<'_>)> {
+    let fields = document.iter().map_while(Result::ok);
+    #[allow(clippy::useless_asref, reason = "with bson 3 the name is not a `str`")]
+    fields.map(|(name, value)| (name.as_ref(), value))
 }
 
 impl FieldShape {

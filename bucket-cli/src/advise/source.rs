@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bucket_runtime::bson::{Document, doc};
+use bucket_runtime::bson::{Document, RawDocumentBuf, doc};
 use bucket_runtime::mongodb::options::{ClientOptions, Hint};
 use bucket_runtime::mongodb::{Client, Collection, Database, IndexModel};
 use futures_util::TryStreamExt;
@@ -17,6 +17,9 @@ const SERVER_WAIT: Duration = Duration::from_secs(10);
 
 /// How long the server may count over the whole collection, unless everything is to be read.
 const COUNTING: Duration = Duration::from_secs(10);
+
+/// The bar moves after so many documents.
+const PROGRESS: u64 = 100;
 
 /// A sample ends after so many bytes, however few documents that are.
 const SAMPLE_BYTES: u64 = 256 << 20;
@@ -113,22 +116,26 @@ impl Source {
     /// Reads a sample of so many documents, or all of them.
     pub(super) async fn scan(&self, sample: u64, mut scan: Scan) -> Result<Scan, Refusal> {
         let documents = self.collection.estimated_document_count().await?;
+        // Read as they are, documents cost less than as values of their own.
+        let raw = self.collection.clone_with_type::<RawDocumentBuf>();
         let mut rows = match self.sample_size(sample, documents).await {
             None => {
                 scan.is_all = true;
-                self.collection.find(doc! {}).await?
+                raw.find(doc! {}).await?
             }
             Some(size) => {
                 let size = i64::try_from(size).unwrap_or(i64::MAX);
                 let stages = [doc! { "$sample": { "size": size } }];
-                let rows = self.collection.aggregate(stages).allow_disk_use(true);
-                rows.with_type::<Document>().await?
+                let rows = raw.aggregate(stages).allow_disk_use(true);
+                rows.with_type::<RawDocumentBuf>().await?
             }
         };
         let progress = Progress::of("documents");
-        while let Some(document) = rows.try_next().await? {
-            scan.add(document);
-            progress.set(scan.shape.documents);
+        while rows.advance().await? {
+            scan.add(rows.current());
+            if scan.shape.documents.is_multiple_of(PROGRESS) {
+                progress.set(scan.shape.documents);
+            }
             if scan.bytes > SAMPLE_BYTES && !self.is_all {
                 scan.is_all = false;
                 break;
@@ -195,7 +202,7 @@ impl Source {
         &self,
         fields: &[&str],
         limit: i64,
-    ) -> Result<Vec<Document>, Refusal> {
+    ) -> Result<Vec<RawDocumentBuf>, Refusal> {
         let mut projection: Document = fields
             .iter()
             .map(|name| ((*name).to_owned(), 1.into()))
@@ -204,8 +211,8 @@ impl Source {
             projection.insert("_id", 0);
         }
         let hint = Hint::Keys(doc! { "$natural": 1 });
-        let rows = self
-            .collection
+        let raw = self.collection.clone_with_type::<RawDocumentBuf>();
+        let rows = raw
             .find(doc! {})
             .projection(projection)
             .hint(hint)

@@ -1,14 +1,17 @@
 //! `stats` shows how many buckets and parents there are, how full, and which
 //! are the largest.
 
+use std::path::{Path, PathBuf};
+
 use bucket_runtime::bson::{Bson, Document, doc};
 use bucket_runtime::mongodb::{Collection, Database};
 use bucket_runtime::{Bucket, BucketSpec, Outlier, OutlierSpec};
 use clap::Args;
 use futures_util::TryStreamExt;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Failure, Outcome, Site, Verb};
+use crate::advise::drawn::{self, Charts};
 use crate::arguments::Structs;
 use crate::report::{Report, counted};
 
@@ -20,20 +23,92 @@ const LARGEST: i32 = 5;
 pub(crate) struct Stats {
     #[command(flatten)]
     pub(super) structs: Structs,
+    /// Write a page, too, with pictures of one struct's collection: one file that loads nothing
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Let the page show the values of the largest keys
+    #[arg(long, requires = "html")]
+    values: bool,
 }
 
 impl Verb for Stats {
+    fn check(&self, structs: usize) -> Result<(), Failure> {
+        match &self.html {
+            Some(_) if structs > 1 => Err("a page shows one struct; name it".into()),
+            Some(path) => drawn::check(path),
+            None => Ok(()),
+        }
+    }
+
     async fn on_buckets<T: Bucket>(&self, site: &Site<'_>) -> Outcome {
-        of_buckets(site.db, const { &T::SPEC }).await
+        let spec = const { &T::SPEC };
+        let figures = of_buckets(site.db, spec).await?;
+        if self.html.is_none() {
+            return Ok(figures.report());
+        }
+        let names = if self.values {
+            figures.keys.clone()
+        } else {
+            Vec::new()
+        };
+        let charts = drawn::of_buckets(site.db, spec, names).await?;
+        self.drawn(site, spec.collection, figures, &charts)
     }
 
     async fn on_outliers<T: Outlier>(&self, site: &Site<'_>) -> Outcome {
-        of_outliers(site.db, const { &T::SPEC }).await
+        let spec = const { &T::SPEC };
+        let figures = of_outliers(site.db, spec).await?;
+        if self.html.is_none() {
+            return Ok(figures.report());
+        }
+        let charts = drawn::of_outliers(site.db, spec).await?;
+        self.drawn(site, spec.collection, figures, &charts)
+    }
+}
+
+impl Stats {
+    /// Writes the page, and reports the same figures.
+    fn drawn(
+        &self,
+        site: &Site<'_>,
+        collection: &str,
+        figures: Figures,
+        charts: &Charts,
+    ) -> Outcome {
+        let namespace = format!("{}.{collection}", site.db.name());
+        let mut lines = figures.lines.clone();
+        if self.values {
+            lines.extend(figures.largest.clone());
+        }
+        let path = self.html.as_deref().unwrap_or(Path::new(""));
+        drawn::write(path, site.name, &namespace, &lines, charts)?;
+        let mut report = figures.report();
+        report
+            .lines
+            .push(format!("the page is in {}", path.display()));
+        Ok(report)
+    }
+}
+
+/// What is known of a collection.
+#[derive(Debug)]
+struct Figures {
+    lines: Vec<String>,
+    /// The lines about the largest keys or parents, with their values.
+    largest: Vec<String>,
+    /// The largest keys.
+    keys: Vec<String>,
+    value: Value,
+}
+
+impl Figures {
+    fn report(self) -> Report {
+        Report::of_lines([self.lines, self.largest].concat(), self.value)
     }
 }
 
 /// The buckets of a struct. The server reads all of them, and sends a summary.
-async fn of_buckets(db: &Database, spec: &BucketSpec) -> Outcome {
+async fn of_buckets(db: &Database, spec: &BucketSpec) -> Result<Figures, Failure> {
     let collection = db.collection::<Document>(spec.collection);
     let items = format!("${}", spec.count);
     let has_room = doc! { "$lt": [&items, spec.capacity] };
@@ -62,7 +137,7 @@ async fn of_buckets(db: &Database, spec: &BucketSpec) -> Outcome {
     let (buckets, items) = (number("buckets"), number("items"));
     let room = buckets * u64::from(spec.capacity);
     let fill = percent(items, room);
-    let mut lines = vec![
+    let lines = vec![
         format!(
             "{} with {}: {fill} % full (capacity {})",
             counted(buckets, "bucket"),
@@ -77,11 +152,11 @@ async fn of_buckets(db: &Database, spec: &BucketSpec) -> Outcome {
             number("largest")
         ),
     ];
-    let mut keys = Vec::new();
+    let (mut largest_lines, mut keys) = (Vec::new(), Vec::new());
     for row in &largest {
         let (key, items, buckets) = (key(row), whole(row, "items"), whole(row, "buckets"));
         let (held, holders) = (counted(items, "item"), counted(buckets, "bucket"));
-        lines.push(format!("{key}: {held} in {holders}"));
+        largest_lines.push(format!("{key}: {held} in {holders}"));
         keys.push(json!({ "key": key, "items": items, "buckets": buckets }));
     }
     let value = json!({
@@ -89,11 +164,16 @@ async fn of_buckets(db: &Database, spec: &BucketSpec) -> Outcome {
         "sealed": number("sealed"), "bytes": number("bytes"), "largest_bytes": number("largest"),
         "largest_keys": keys,
     });
-    Ok(Report::of_lines(lines, value))
+    Ok(Figures {
+        lines,
+        largest: largest_lines,
+        keys: largest.iter().map(key).collect(),
+        value,
+    })
 }
 
 /// The parents of an outlier, and their extras.
-async fn of_outliers(db: &Database, spec: &OutlierSpec) -> Outcome {
+async fn of_outliers(db: &Database, spec: &OutlierSpec) -> Result<Figures, Failure> {
     let parents = db.collection::<Document>(spec.collection);
     let length = |name: &str| {
         let array = format!("${name}");
@@ -119,7 +199,7 @@ async fn of_outliers(db: &Database, spec: &OutlierSpec) -> Outcome {
     let pages = summary(&extras, pages).await?;
     let largest = largest(&extras, by_parent).await?;
     let (outliers, total) = (whole(&all, "outliers"), whole(&all, "parents"));
-    let mut lines = vec![
+    let lines = vec![
         format!(
             "{} with {} of their own (threshold {})",
             counted(total, "parent"),
@@ -137,10 +217,10 @@ async fn of_outliers(db: &Database, spec: &OutlierSpec) -> Outcome {
             counted(whole(&pages, "buckets"), "extras document")
         ),
     ];
-    let mut parents = Vec::new();
+    let (mut largest_lines, mut parents) = (Vec::new(), Vec::new());
     for row in &largest {
         let (parent, items) = (key(row), whole(row, "items"));
-        lines.push(format!("{parent}: {} in extras", counted(items, "item")));
+        largest_lines.push(format!("{parent}: {} in extras", counted(items, "item")));
         parents.push(json!({ "parent": parent, "extra_items": items }));
     }
     let value = json!({
@@ -148,7 +228,12 @@ async fn of_outliers(db: &Database, spec: &OutlierSpec) -> Outcome {
         "extra_items": whole(&pages, "items"), "extras": whole(&pages, "buckets"),
         "threshold": spec.threshold, "largest_parents": parents,
     });
-    Ok(Report::of_lines(lines, value))
+    Ok(Figures {
+        lines,
+        largest: largest_lines,
+        keys: Vec::new(),
+        value,
+    })
 }
 
 /// One group of all documents; empty if there are none.

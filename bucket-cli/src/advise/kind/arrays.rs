@@ -1,5 +1,6 @@
 //! Which array of the documents grows.
 
+use crate::advise::figures::thousands;
 use crate::advise::shape::value::ValueKind;
 use crate::advise::shape::{DocumentShape, FieldShape};
 
@@ -21,8 +22,9 @@ pub(in crate::advise) fn weigh(shape: &DocumentShape) -> (Option<GrowingArray>, 
     let line = |(field, longest): &(&FieldShape, u64)| {
         let share = field.value.present() * 100 / shape.documents.max(1);
         format!(
-            "array `{}`: up to {longest} items, in {share} % of the documents",
-            field.name
+            "array `{}`: up to {} items, in {share} % of the documents",
+            field.name,
+            thousands(*longest)
         )
     };
     let lines = found.iter().map(line).collect();

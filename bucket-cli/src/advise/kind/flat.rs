@@ -3,7 +3,7 @@
 use bucket_runtime::bson::Document;
 
 use super::{Hints, Known};
-use crate::advise::figures::several;
+use crate::advise::figures::{several, thousands};
 use crate::advise::refusal::Refusal;
 use crate::advise::shape::value::{ValueKind, ValueShape};
 use crate::advise::shape::{DocumentShape, FieldShape};
@@ -150,8 +150,9 @@ pub(in crate::advise) fn can_be_key(
     if !shape.is_always(value) {
         let missing = shape.documents - value.present();
         Err(format!(
-            "missing or null in {missing} of {} documents",
-            shape.documents
+            "missing or null in {} of {} documents",
+            thousands(missing),
+            thousands(shape.documents)
         ))
     } else if !is_one_type || value.fractions > 0 {
         let kinds: Vec<_> = kinds.iter().map(|kind| kind.name()).collect();
@@ -190,7 +191,10 @@ fn line(candidate: &KeyCandidate<'_>, known: &Known<'_>) -> String {
         Some(distinct) => several(distinct as u64, "value"),
         None => "very many values".to_owned(),
     };
-    let most = value.repetitions().max().unwrap_or(0) * 100 / known.shape.documents.max(1);
+    let most = match value.repetitions().max().unwrap_or(0) * 100 / known.shape.documents.max(1) {
+        0 => "less than 1".to_owned(),
+        percent => percent.to_string(),
+    };
     let index = match index_by(known.indexes, &candidate.field.name) {
         Some(keys) => format!(
             ", index {}",

@@ -106,6 +106,12 @@ impl Fill {
         fill
     }
 
+    /// How many buckets hold more than the capacity.
+    pub(in crate::advise) fn overfull(&self) -> u64 {
+        let larger = self.by_items.range(self.capacity + 1..);
+        larger.map(|(_, filled)| filled.buckets()).sum()
+    }
+
     /// How much of the buckets' room is taken, in percent.
     pub(in crate::advise) fn percent(&self) -> u64 {
         (self.items * 100)
@@ -153,7 +159,7 @@ pub(in crate::advise) fn out_of_order(key: &[String], items: &str, time: &str) -
     vec![
         no_ring(),
         doc! { "$project": {
-            "key": key_fields(key), "first": { "$first": format!("${items}.{time}") },
+            "key": key_fields(key), "first": first_of(items, time),
         } },
         doc! { "$setWindowFields": {
             "partitionBy": "$key", "sortBy": { "_id": 1 },
@@ -164,6 +170,27 @@ pub(in crate::advise) fn out_of_order(key: &[String], items: &str, time: &str) -
         ] } } },
         doc! { "$count": "buckets" },
     ]
+}
+
+/// Stages whose row is the minute in which a key opened the most buckets.
+pub(in crate::advise) fn busiest_minute(key: &[String], items: &str, time: &str) -> Vec<Document> {
+    let minute = doc! { "$floor": { "$divide": [{ "$toLong": "$first" }, 60_000] } };
+    vec![
+        no_ring(),
+        doc! { "$project": { "key": key_fields(key), "first": first_of(items, time) } },
+        doc! { "$match": { "first": { "$type": "date" } } },
+        doc! { "$group": {
+            "_id": { "key": "$key", "minute": minute }, "buckets": { "$sum": 1 },
+        } },
+        doc! { "$sort": { "buckets": -1 } },
+        doc! { "$limit": 1 },
+    ]
+}
+
+/// A field of a bucket's first item; null in a document that has no items.
+pub(in crate::advise) fn first_of(items: &str, field: &str) -> Document {
+    let first = doc! { "$first": format!("${items}.{field}") };
+    doc! { "$cond": [{ "$isArray": [format!("${items}")] }, first, Bson::Null] }
 }
 
 fn key_fields(key: &[String]) -> Document {

@@ -33,9 +33,9 @@ pub(super) fn draw(fill: &Fill) -> Section {
     }
     let title = "How full the buckets are";
     let what = format!(
-        "{} of {} are full, {} open and {} sealed; {} % of the room is taken.",
-        thousands(fill.full),
+        "{}: {} full, {} open, {} sealed; {} % of the room is taken.",
         several(fill.buckets, "bucket"),
+        thousands(fill.full),
         thousands(fill.open),
         thousands(fill.sealed),
         fill.percent()

@@ -5,53 +5,17 @@ use bucket_runtime::Advice;
 use super::section::{Row, Section, Table};
 use super::svg::{Panel, Scale, chart, short};
 use crate::advise::figures::{bytes, percent, several, thousands};
+use crate::advise::picture::LengthsPicture;
 
 /// On a logarithmic axis, a bar of one document begins a little below it.
 const LEAST: f64 = 0.6;
 
 /// Lengths in doubling bars; each threshold is a line.
-pub(super) fn draw(advice: &Advice) -> Section {
-    let most = advice.histogram.iter().map(|(_, documents)| *documents);
-    let (least, most) = (most.clone().min().unwrap_or(1), most.max().unwrap_or(1));
-    // A single giant among a million would be no more than a hair.
-    let is_log = most > least * 50;
-    let y = match is_log {
-        true => Scale::log(LEAST..=most as f64 * 1.2),
-        false => Scale::linear(0.0..=most as f64 * 1.08),
-    };
-    let last = advice
-        .histogram
-        .last()
-        .map_or(1, |(up_to, _)| *up_to)
-        .max(8);
-    // The bar of a length of zero stands below the one of a length of one.
-    let x = Scale::log(0.25..=last as f64);
-    let mut panel = Panel::new(x, y, 0.0, 220.0);
-    panel.y_axis("documents", short);
-    let ticks = x.ticks().into_iter().filter(|tick| *tick >= 1.0);
-    let ticks = ticks.map(|tick| (tick, short(tick)));
-    panel.x_axis(
-        "items in the array",
-        std::iter::once((0.36, "0".to_owned())).chain(ticks),
-    );
-    let floor = if is_log { LEAST } else { 0.0 };
-    for (up_to, documents) in &advice.histogram {
-        let end = (*up_to as f64).max(0.5);
-        panel.bar((end / 2.0, end), (floor, *documents as f64), "bar");
-    }
-    let others = advice
-        .candidates
-        .iter()
-        .map(|candidate| candidate.threshold);
-    for threshold in
-        others.filter(|threshold| Some(*threshold) != advice.recommended && *threshold <= last)
-    {
-        panel.upright(threshold as f64, "candidate", "");
-    }
-    if let Some(threshold) = advice.recommended {
-        let text = format!("threshold {}", thousands(threshold));
-        panel.upright(threshold as f64, "recommended", &text);
-    }
+pub(super) fn draw(picture: &LengthsPicture) -> Section {
+    let advice = &picture.advice;
+    let is_log = has_giants(advice);
+    let mut panel = histogram(advice, is_log);
+    mark_thresholds(&mut panel, picture);
     let title = "Lengths of the arrays";
     let what = format!(
         "{} with {}; the longest array has {}.",
@@ -66,9 +30,65 @@ pub(super) fn draw(advice: &Advice) -> Section {
     };
     Section {
         title: title.to_owned(),
-        note: format!("{what} {axes}; the upright lines are thresholds."),
+        note: format!(
+            "{what}{} {axes}; the upright lines are thresholds.",
+            picture.remark
+        ),
         chart: chart("lengths", title, &what, &[panel], ""),
         tables: vec![bars(advice), thresholds(advice)],
+    }
+}
+
+/// Whether some bars are so low beside others that a linear axis would not show them.
+fn has_giants(advice: &Advice) -> bool {
+    let bars = advice.histogram.iter().map(|(_, documents)| *documents);
+    let (least, most) = (bars.clone().min(), bars.max());
+    most.unwrap_or(1) > least.unwrap_or(1) * 50
+}
+
+/// The length where the last bar ends.
+fn last(advice: &Advice) -> u64 {
+    let last = advice.histogram.last();
+    last.map_or(1, |(up_to, _)| *up_to).max(8)
+}
+
+/// The bars with their axes.
+fn histogram(advice: &Advice, is_log: bool) -> Panel {
+    let most = advice.histogram.iter().map(|(_, documents)| *documents);
+    let most = most.max().unwrap_or(1) as f64;
+    let y = match is_log {
+        true => Scale::log(LEAST..=most * 1.2),
+        false => Scale::linear(0.0..=most * 1.08),
+    };
+    // The bar of a length of zero stands below the one of a length of one.
+    let x = Scale::log(0.25..=last(advice) as f64);
+    let mut panel = Panel::new(x, y, 0.0, 220.0);
+    panel.y_axis("documents", short);
+    let ticks = x.ticks().into_iter().filter(|tick| *tick >= 1.0);
+    let ticks = ticks.map(|tick| (tick, short(tick)));
+    panel.x_axis(
+        "items in the array",
+        std::iter::once((0.36, "0".to_owned())).chain(ticks),
+    );
+    let floor = if is_log { LEAST } else { 0.0 };
+    for (up_to, documents) in &advice.histogram {
+        let end = (*up_to as f64).max(0.5);
+        panel.bar((end / 2.0, end), (floor, *documents as f64), "bar");
+    }
+    panel
+}
+
+/// A line for each threshold that the axis reaches, and a text beside the chosen one.
+fn mark_thresholds(panel: &mut Panel, picture: &LengthsPicture) {
+    let advice = &picture.advice;
+    let others = advice.candidates.iter().map(|other| other.threshold);
+    let others = others.filter(|other| Some(*other) != picture.threshold && *other <= last(advice));
+    for threshold in others {
+        panel.upright(threshold as f64, "candidate", "");
+    }
+    if let Some(threshold) = picture.threshold {
+        let text = format!("threshold {}", thousands(threshold));
+        panel.upright(threshold as f64, "recommended", &text);
     }
 }
 

@@ -125,6 +125,15 @@ impl Panel {
         }
     }
 
+    /// Texts beside the panel at values, below a title.
+    pub(super) fn y_names(&mut self, title: &str, names: impl IntoIterator<Item = (f64, String)>) {
+        self.text(0.0, self.top - 12.0, "title", title);
+        for (value, name) in names {
+            let y = self.y(value);
+            self.text(LEFT - 8.0, y + 4.0, "end", &name);
+        }
+    }
+
     /// The base line, and texts below it.
     pub(super) fn x_axis(&mut self, title: &str, ticks: impl IntoIterator<Item = (f64, String)>) {
         let bottom = self.bottom();
@@ -151,6 +160,20 @@ impl Panel {
             "<rect class=\"{class}\" x=\"{left:.1}\" y=\"{high:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>\n",
             (right - left).max(1.0),
             low - high
+        );
+    }
+
+    /// A rectangle between two values of each axis, whose colour is as strong as a figure is high.
+    pub(super) fn cell(&mut self, x: (f64, f64), y: (f64, f64), strength: f64, text: &str) {
+        let (left, right) = (self.x(x.0), self.x(x.1));
+        let (low, high) = (self.y(y.0), self.y(y.1));
+        let text = escape(text);
+        self.marks += &format!(
+            "<rect class=\"bar\" x=\"{left:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" \
+             fill-opacity=\"{strength:.2}\"><title>{text}</title></rect>\n",
+            high + 0.5,
+            (right - left - 0.5).max(1.0),
+            low - high - 1.0
         );
     }
 

@@ -2,8 +2,11 @@ use super::write;
 use crate::advise::code::Code;
 use crate::advise::measure::capacity::curve;
 use crate::advise::measure::growth::Growth;
+use crate::advise::measure::heat::Heat;
 use crate::advise::measure::keys::ItemsPerKey;
-use crate::advise::picture::{CapacitiesPicture, KeysPicture, Picture};
+use crate::advise::picture::{
+    CapacitiesPicture, HeatPicture, KeysPicture, LengthsPicture, Picture,
+};
 use crate::advise::report::Findings;
 
 const HOSTILE: &str = "</script><script>alert(1)</script>\"' onload='x";
@@ -70,7 +73,23 @@ fn every_number_is_finite_whatever_there_is_to_draw() {
     let mut few = keys(&[(1, 1)]);
     few.push(Picture::Growth(growth));
     few.push(Picture::Fill(Default::default()));
-    few.push(Picture::Lengths(bucket_runtime::Advice::of([])));
+    few.push(Picture::Lengths(LengthsPicture {
+        advice: bucket_runtime::Advice::of([]),
+        threshold: Some(50),
+        remark: "",
+    }));
+    let heat = |keys| {
+        Picture::Heat(HeatPicture {
+            heat: Heat {
+                begin: i64::MAX - 1,
+                width: 1000,
+                keys,
+            },
+            is_exact: false,
+            remark: "",
+        })
+    };
+    few.extend([vec![], vec![vec![0]], vec![vec![1, u64::MAX]; 10]].map(heat));
     for pictures in [
         keys(&[]),
         few,

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use bucket_runtime::bson::RawBsonRef;
 use bucket_runtime::bson::spec::BinarySubtype;
-use bucket_runtime::bson::{Bson, Document};
 
 use super::DocumentShape;
 
@@ -41,22 +41,22 @@ pub(in crate::advise) enum ValueKind {
 }
 
 impl ValueKind {
-    fn of(value: &Bson) -> Self {
+    fn of(value: RawBsonRef<'_>) -> Self {
         match value {
-            Bson::Null => Self::Null,
-            Bson::Boolean(_) => Self::Bool,
-            Bson::Int32(_) => Self::Int32,
-            Bson::Int64(_) => Self::Int64,
-            Bson::Double(_) => Self::Double,
-            Bson::Decimal128(_) => Self::Decimal,
-            Bson::String(_) => Self::Text,
-            Bson::DateTime(_) => Self::Date,
-            Bson::ObjectId(_) => Self::ObjectId,
-            Bson::Binary(binary) if binary.subtype == BinarySubtype::Uuid => Self::Uuid,
-            Bson::Binary(_) => Self::Bytes,
-            Bson::Timestamp(_) => Self::Timestamp,
-            Bson::Array(_) => Self::Array,
-            Bson::Document(_) => Self::Document,
+            RawBsonRef::Null => Self::Null,
+            RawBsonRef::Boolean(_) => Self::Bool,
+            RawBsonRef::Int32(_) => Self::Int32,
+            RawBsonRef::Int64(_) => Self::Int64,
+            RawBsonRef::Double(_) => Self::Double,
+            RawBsonRef::Decimal128(_) => Self::Decimal,
+            RawBsonRef::String(_) => Self::Text,
+            RawBsonRef::DateTime(_) => Self::Date,
+            RawBsonRef::ObjectId(_) => Self::ObjectId,
+            RawBsonRef::Binary(binary) if binary.subtype == BinarySubtype::Uuid => Self::Uuid,
+            RawBsonRef::Binary(_) => Self::Bytes,
+            RawBsonRef::Timestamp(_) => Self::Timestamp,
+            RawBsonRef::Array(_) => Self::Array,
+            RawBsonRef::Document(_) => Self::Document,
             _ => Self::Other,
         }
     }
@@ -109,31 +109,36 @@ pub(in crate::advise) struct ValueShape {
 }
 
 impl ValueShape {
-    pub(super) fn add(&mut self, value: &Bson, depth: usize) {
+    pub(super) fn add(&mut self, value: RawBsonRef<'_>, depth: usize) {
         self.seen += 1;
         self.bytes += size(value);
         let mut kind = ValueKind::of(value);
         match value {
-            _ if depth == DEEPEST && matches!(value, Bson::Array(_) | Bson::Document(_)) => {
+            _ if depth == DEEPEST
+                && matches!(value, RawBsonRef::Array(_) | RawBsonRef::Document(_)) =>
+            {
                 kind = ValueKind::Other;
             }
-            Bson::String(text) => self.add_text(text),
-            Bson::Double(number) => self.fractions += u64::from(number.fract() != 0.0),
-            Bson::DateTime(date) => {
+            RawBsonRef::String(text) => self.add_text(text),
+            RawBsonRef::Double(number) => self.fractions += u64::from(number.fract() != 0.0),
+            RawBsonRef::DateTime(date) => {
                 let millis = date.timestamp_millis();
                 let (first, last) = self.dates.unwrap_or((millis, millis));
                 self.dates = Some((first.min(millis), last.max(millis)));
             }
-            Bson::Document(document) => {
+            RawBsonRef::Document(document) => {
                 let inner = self.document.get_or_insert_default();
                 inner.add_at(document, depth + 1);
             }
-            Bson::Array(items) => {
-                let length = items.len() as u64;
+            RawBsonRef::Array(items) => {
+                let inner = self.items.get_or_insert_default();
+                let mut length = 0;
+                for item in items.into_iter().map_while(Result::ok) {
+                    inner.add(item, depth + 1);
+                    length += 1;
+                }
                 let (least, most) = self.lengths.unwrap_or((length, length));
                 self.lengths = Some((least.min(length), most.max(length)));
-                let inner = self.items.get_or_insert_default();
-                items.iter().for_each(|item| inner.add(item, depth + 1));
             }
             _ => {}
         }
@@ -162,7 +167,7 @@ impl ValueShape {
     }
 
     /// Counts how often each value comes.
-    pub(super) fn count_distinct(&mut self, value: &Bson) {
+    pub(super) fn count_distinct(&mut self, value: RawBsonRef<'_>) {
         let Some(hash) = scalar_hash(value) else {
             return;
         };
@@ -207,46 +212,39 @@ impl ValueShape {
 
 /// A hash of a value that could identify a key; `None` for documents, arrays and nothing. Equal numbers of
 /// different types are one value.
-pub(in crate::advise) fn scalar_hash(value: &Bson) -> Option<u64> {
+pub(in crate::advise) fn scalar_hash(value: RawBsonRef<'_>) -> Option<u64> {
     let mut hasher = DefaultHasher::new();
     match value {
-        Bson::Null | Bson::Array(_) | Bson::Document(_) => return None,
-        Bson::Int32(number) => f64::from(*number).to_bits().hash(&mut hasher),
-        Bson::Int64(number) => (*number as f64).to_bits().hash(&mut hasher),
-        Bson::Double(number) => number.to_bits().hash(&mut hasher),
-        Bson::String(text) => text.hash(&mut hasher),
-        Bson::ObjectId(id) => id.bytes().hash(&mut hasher),
-        Bson::DateTime(time) => time.timestamp_millis().hash(&mut hasher),
-        other => other.to_string().hash(&mut hasher),
+        RawBsonRef::Null | RawBsonRef::Array(_) | RawBsonRef::Document(_) => return None,
+        RawBsonRef::Int32(number) => f64::from(number).to_bits().hash(&mut hasher),
+        RawBsonRef::Int64(number) => (number as f64).to_bits().hash(&mut hasher),
+        RawBsonRef::Double(number) => number.to_bits().hash(&mut hasher),
+        RawBsonRef::String(text) => text.hash(&mut hasher),
+        RawBsonRef::ObjectId(id) => id.bytes().hash(&mut hasher),
+        RawBsonRef::DateTime(time) => time.timestamp_millis().hash(&mut hasher),
+        RawBsonRef::Boolean(is) => is.hash(&mut hasher),
+        RawBsonRef::Binary(binary) => binary.bytes.hash(&mut hasher),
+        other => format!("{other:?}").hash(&mut hasher),
     }
     Some(hasher.finish())
 }
 
 /// The size of a value in bytes, without its name.
-pub(in crate::advise) fn size(value: &Bson) -> u64 {
-    match value {
-        Bson::Null | Bson::Undefined | Bson::MinKey | Bson::MaxKey => 0,
-        Bson::Boolean(_) => 1,
-        Bson::Int32(_) => 4,
-        Bson::ObjectId(_) => 12,
-        Bson::Decimal128(_) => 16,
-        Bson::String(text) | Bson::Symbol(text) | Bson::JavaScriptCode(text) => {
-            text.len() as u64 + 5
+fn size(value: RawBsonRef<'_>) -> u64 {
+    let bytes = match value {
+        RawBsonRef::Null | RawBsonRef::Undefined | RawBsonRef::MinKey | RawBsonRef::MaxKey => 0,
+        RawBsonRef::Boolean(_) => 1,
+        RawBsonRef::Int32(_) => 4,
+        RawBsonRef::ObjectId(_) => 12,
+        RawBsonRef::Decimal128(_) => 16,
+        RawBsonRef::String(text) | RawBsonRef::Symbol(text) | RawBsonRef::JavaScriptCode(text) => {
+            text.len() + 5
         }
-        Bson::Binary(binary) => binary.bytes.len() as u64 + 5,
-        Bson::Document(document) => document_size(document),
-        Bson::Array(items) => {
-            let name = |at: usize| at.checked_ilog10().unwrap_or(0) as u64 + 3;
-            let item = |(at, item): (usize, &Bson)| name(at) + size(item);
-            items.iter().enumerate().map(item).sum::<u64>() + 5
-        }
+        RawBsonRef::Binary(binary) => binary.bytes.len() + 5,
+        RawBsonRef::Document(document) => document.as_bytes().len(),
+        RawBsonRef::Array(items) => items.as_bytes().len(),
         // Dates, doubles, longs and timestamps; the others are rare.
         _ => 8,
-    }
-}
-
-/// The size of a document in bytes.
-pub(in crate::advise) fn document_size(document: &Document) -> u64 {
-    let field = |(name, value): (&String, &Bson)| name.len() as u64 + 2 + size(value);
-    document.iter().map(field).sum::<u64>() + 5
+    };
+    bytes as u64
 }

@@ -3,11 +3,11 @@
 use bucket_runtime::{Advice, Finding};
 
 use crate::advise::code::names::singular;
-use crate::advise::figures::{bytes, span, thousands};
+use crate::advise::figures::{bytes, several, span, thousands};
 use crate::advise::kind::buckets::IdOrdinal;
 use crate::advise::kind::flat::can_be_key;
 use crate::advise::measure::growth::Growth;
-use crate::advise::picture::Picture;
+use crate::advise::picture::{LengthsPicture, Picture};
 use crate::advise::plan::{BucketPlan, Choice, Member, Origin, OutlierPlan, Verdict, members};
 use crate::advise::shape::DocumentShape;
 use crate::advise::shape::value::{ValueKind, ValueShape};
@@ -61,11 +61,16 @@ pub(in crate::advise) fn judge<'f>(facts: &ArrayFacts<'f>) -> Verdict<'f> {
     }
     figures.extend(size_figures(facts));
     let (sentence, choice) = choose(facts);
+    let lengths = LengthsPicture {
+        threshold: facts.advice.recommended,
+        advice: facts.advice.clone(),
+        remark: "",
+    };
     Verdict {
         sentence,
         choice,
         figures,
-        pictures: std::iter::once(Picture::Lengths(facts.advice.clone()))
+        pictures: std::iter::once(Picture::Lengths(lengths))
             .chain(facts.largest.growth.map(Picture::Growth))
             .collect(),
     }
@@ -164,10 +169,9 @@ fn size_figures(facts: &ArrayFacts<'_>) -> Vec<String> {
         bytes(largest.bytes)
     )];
     if largest.large > 0 {
-        lines.push(format!(
-            "{} documents have 8 MiB or more",
-            thousands(largest.large)
-        ));
+        let have = if largest.large == 1 { "has" } else { "have" };
+        let large = several(largest.large, "document");
+        lines.push(format!("{large} {have} 8 MiB or more"));
     }
     if let Some(growth) = largest.growth {
         lines.push(format!(

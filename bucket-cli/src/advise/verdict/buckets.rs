@@ -3,9 +3,10 @@
 use crate::advise::figures::{bytes, several, thousands};
 use crate::advise::kind::buckets::{BucketLayout, IdOrdinal};
 use crate::advise::measure::fill::Fill;
-use crate::advise::picture::Picture;
+use crate::advise::picture::{HeatPicture, Picture};
 use crate::advise::plan::{BucketPlan, Choice, Member, Origin, Verdict, members};
 use crate::advise::shape::DocumentShape;
+use crate::advise::verdict::flat::BUSY;
 
 /// What was measured of buckets.
 #[derive(Debug)]
@@ -20,13 +21,19 @@ pub(in crate::advise) struct BucketsFacts<'f> {
     pub(in crate::advise) several_open: Option<u64>,
     /// How many buckets begin before the bucket with the lower id, if the server could count them.
     pub(in crate::advise) out_of_order: Option<u64>,
+    /// The most buckets that a key opened in a minute, if the server could count them.
+    pub(in crate::advise) busiest_minute: Option<u64>,
+    /// Windows by keys, if they are to be drawn.
+    pub(in crate::advise) heat: Option<HeatPicture>,
 }
 
 /// The verdict on buckets.
 pub(in crate::advise) fn judge<'f>(facts: &BucketsFacts<'f>) -> Verdict<'f> {
     let fill = &facts.fill;
     let figures = figures(facts);
-    let pictures = vec![Picture::Fill(fill.clone())];
+    let pictures = std::iter::once(Picture::Fill(fill.clone()))
+        .chain(facts.heat.clone().map(Picture::Heat))
+        .collect();
     let what = format!(
         "{} with {}, {} % full at a capacity of {}",
         several(fill.buckets, "bucket"),
@@ -46,16 +53,15 @@ pub(in crate::advise) fn judge<'f>(facts: &BucketsFacts<'f>) -> Verdict<'f> {
             pictures,
         };
     };
-    let problems = fill.wrong_count + facts.several_open.unwrap_or(0);
+    let problems = fill.wrong_count + fill.overfull() + facts.several_open.unwrap_or(0);
     let sentence = match (problems, facts.has_index) {
         (0, true) => format!("leave it as it is: {what}, guarded by the index `bucket_open`"),
         (0, false) => format!(
             "take the buckets over: {what}; no index keeps writers from opening a second bucket for a key"
         ),
         (_, _) => format!(
-            "take the buckets over and repair them: {what}; found {}, and {} with several open buckets",
-            several(fill.wrong_count, "wrong count"),
-            several(facts.several_open.unwrap_or(0), "key")
+            "take the buckets over and repair them: {what}; found {}",
+            found(facts)
         ),
     };
     Verdict {
@@ -64,6 +70,17 @@ pub(in crate::advise) fn judge<'f>(facts: &BucketsFacts<'f>) -> Verdict<'f> {
         figures,
         pictures,
     }
+}
+
+/// What breaks the guarantees, as far as it is seen without a struct.
+fn found(facts: &BucketsFacts<'_>) -> String {
+    let open = several(facts.several_open.unwrap_or(0), "key");
+    let mut all = several(facts.fill.wrong_count, "wrong count");
+    if facts.fill.overfull() > 0 {
+        let overfull = several(facts.fill.overfull(), "bucket");
+        all += &format!(", {overfull} beyond the capacity");
+    }
+    format!("{all}, and {open} with several open buckets")
 }
 
 /// The struct that opens the buckets as they are.
@@ -127,7 +144,7 @@ fn figures(facts: &BucketsFacts<'_>) -> Vec<String> {
         }
         None => "ids do not name the key".to_owned(),
     };
-    vec![
+    let mut figures = vec![
         ids,
         format!(
             "{} full, {} open, {}",
@@ -148,7 +165,23 @@ fn figures(facts: &BucketsFacts<'_>) -> Vec<String> {
             "bucket",
             "out of the order of their ids",
         ),
-    ]
+    ];
+    if fill.overfull() > 0 {
+        let overfull = several(fill.overfull(), "bucket");
+        figures.push(format!("{overfull} beyond the capacity"));
+    }
+    figures.extend(facts.busiest_minute.map(busy));
+    figures
+}
+
+/// How fast the busiest key is.
+fn busy(buckets: u64) -> String {
+    let opened = several(buckets, "bucket");
+    let advice = match buckets > BUSY {
+        true => ": a larger capacity lets it take appends faster",
+        false => "",
+    };
+    format!("in its busiest minute a key opened {opened}{advice}")
 }
 
 /// How many buckets are sealed, and why.

@@ -1,20 +1,22 @@
 //! Whether flat documents should go into buckets.
 
-use crate::advise::figures::{bytes, percent, span, table, thousands};
+pub(in crate::advise) mod figures;
+
+use self::figures::{figures, keys_figures, lateness_figures};
+use crate::advise::figures::{span, thousands};
 use crate::advise::kind::buckets::IdOrdinal;
 use crate::advise::kind::flat::FlatLayout;
 use crate::advise::measure::capacity::{Simulated, curve, recommended, simulate};
 use crate::advise::measure::keys::ItemsPerKey;
 use crate::advise::measure::lateness::Lateness;
-use crate::advise::picture::{CapacitiesPicture, KeysPicture, Picture};
+use crate::advise::picture::{CapacitiesPicture, HeatPicture, KeysPicture, Picture};
 use crate::advise::plan::{BucketPlan, Choice, Member, Origin, Verdict, members};
 use crate::advise::shape::DocumentShape;
 use crate::advise::shape::value::ValueKind;
-use crate::report::counted;
 
 /// A key that fills more buckets in a minute is busy: openings and searches pass the index entries of the last
 /// five minutes' full buckets.
-const BUSY: u64 = 60;
+pub(in crate::advise) const BUSY: u64 = 60;
 
 /// Lengths of windows in seconds.
 const WINDOWS: [u64; 7] = [60, 900, 3600, 21_600, 86_400, 604_800, 2_592_000];
@@ -36,46 +38,74 @@ pub(in crate::advise) struct FlatFacts<'f> {
     pub(in crate::advise) page: Option<u64>,
     /// The values of the largest keys, if the report may show them.
     pub(in crate::advise) names: Vec<String>,
+    /// Windows by keys, if they are to be drawn.
+    pub(in crate::advise) heat: Option<HeatPicture>,
 }
 
 /// The verdict on flat documents.
 pub(in crate::advise) fn judge<'f>(facts: &FlatFacts<'f>) -> Verdict<'f> {
     let simulated = simulate(&facts.keys, item_bytes(facts), facts.page);
-    let mut figures = keys_figures(facts);
-    figures.extend(lateness_figures(&facts.lateness, facts.layout));
-    let in_order = recommended(&simulated);
-    let wanted = facts
-        .page
-        .and_then(|page| simulated.iter().find(|of| of.capacity == page));
-    let best = wanted.copied().or(in_order);
+    let wanted = simulated.iter().find(|of| Some(of.capacity) == facts.page);
+    let best = wanted.copied().or_else(|| recommended(&simulated));
     let tens = facts.keys.buckets(10);
     let (Some(best), false) = (best, tens * 2 >= facts.keys.items()) else {
-        let sentence = format!(
-            "leave it as it is: half of the {} keys have at most {} items, so buckets of ten would save less \
-             than half of the documents",
-            thousands(facts.keys.keys()),
-            thousands(facts.keys.median()),
-        );
-        return Verdict {
-            sentence,
-            choice: Choice::Leave,
-            figures,
-            pictures: pictures(facts, None),
-        };
+        return leave(facts);
     };
     let (ending, capacity) = ending(facts, best);
     // In windows, the lengths of series say nothing of the buckets.
     let has_one_series = !matches!(ending, IdOrdinal::Window(..));
-    if has_one_series {
-        figures.push(format!(
-            "as flat documents: {}",
-            thousands(facts.keys.items())
-        ));
-        figures.extend(capacity_table(&simulated, capacity, &facts.keys));
+    let plan = plan(facts, ending, capacity);
+    Verdict {
+        figures: figures(facts, has_one_series.then_some(&*simulated), capacity),
+        pictures: pictures(facts, has_one_series.then_some(capacity)),
+        ..choose(facts, plan)
     }
-    figures.extend(busy_figure(facts, capacity));
-    let pictures = pictures(facts, has_one_series.then_some(capacity));
-    let plan = BucketPlan {
+}
+
+/// The verdict on keys with too few items.
+fn leave<'f>(facts: &FlatFacts<'f>) -> Verdict<'f> {
+    let sentence = format!(
+        "leave it as it is: half of the {} keys have at most {} items, so buckets of ten would save less \
+         than half of the documents",
+        thousands(facts.keys.keys()),
+        thousands(facts.keys.median()),
+    );
+    Verdict {
+        sentence,
+        choice: Choice::Leave,
+        figures: [
+            keys_figures(facts),
+            lateness_figures(&facts.lateness, facts.layout),
+        ]
+        .concat(),
+        pictures: pictures(facts, None),
+    }
+}
+
+/// Buckets, or a time series collection; without figures.
+fn choose<'f>(facts: &FlatFacts<'f>, plan: BucketPlan<'f>) -> Verdict<'f> {
+    let (sentence, choice) = match is_series(&plan.members, facts.layout) {
+        false => (sentence(facts, &plan), Choice::Buckets(plan)),
+        true => {
+            let sentence = format!(
+                "take a time series collection: beside `{}` and `{}` there are only numbers, which it compresses \
+                 by column; take buckets if you need pages, edits, transactions or unique items",
+                facts.layout.key[0],
+                facts.layout.time.as_deref().unwrap_or_default(),
+            );
+            (sentence, Choice::TimeSeries(plan))
+        }
+    };
+    Verdict {
+        sentence,
+        choice,
+        figures: Vec::new(),
+        pictures: Vec::new(),
+    }
+}
+
+fn plan<'f>(facts: &FlatFacts<'f>, ending: IdOrdinal, capacity: u64) -> BucketPlan<'f> {
+    BucketPlan {
         collection: format!("{}_buckets", facts.collection),
         members: flat_members(facts),
         literals: None,
@@ -85,26 +115,6 @@ pub(in crate::advise) fn judge<'f>(facts: &FlatFacts<'f>) -> Verdict<'f> {
         count: "count".to_owned(),
         origin: Origin::Flat(facts.collection.to_owned()),
         remarks: remarks(facts.shape),
-    };
-    if is_series(&plan.members, facts.layout) {
-        let sentence = format!(
-            "take a time series collection: beside `{}` and `{}` there are only numbers, which it compresses by \
-             column; take buckets if you need pages, edits, transactions or unique items",
-            facts.layout.key[0],
-            facts.layout.time.as_deref().unwrap_or_default(),
-        );
-        return Verdict {
-            sentence,
-            choice: Choice::TimeSeries(plan),
-            figures,
-            pictures,
-        };
-    }
-    Verdict {
-        sentence: sentence(facts, &plan),
-        choice: Choice::Buckets(plan),
-        figures,
-        pictures,
     }
 }
 
@@ -126,6 +136,7 @@ fn pictures(facts: &FlatFacts<'_>, capacity: Option<u64>) -> Vec<Picture> {
     });
     std::iter::once(Picture::Keys(keys))
         .chain(capacities)
+        .chain(facts.heat.clone().map(Picture::Heat))
         .collect()
 }
 
@@ -234,94 +245,4 @@ fn is_series(members: &[Member<'_>], layout: &FlatLayout) -> bool {
         && layout.time.is_some()
         && others.peek().is_some()
         && others.all(|other| is_number(&other))
-}
-
-fn keys_figures(facts: &FlatFacts<'_>) -> Vec<String> {
-    let keys = &facts.keys;
-    let counted = match facts.is_exact {
-        true => format!(
-            "items per key ({} keys, all of them counted)",
-            thousands(keys.keys())
-        ),
-        false => format!(
-            "items per key in the sample ({} keys; the whole collection has more items per key, and keys that the \
-             sample misses: `--all` counts them)",
-            thousands(keys.keys())
-        ),
-    };
-    let quantiles = keys.quantiles();
-    let quantiles = quantiles
-        .iter()
-        .map(|(percent, items)| format!("{percent} % ≤ {}", thousands(*items)));
-    let largest: Vec<_> = keys.largest().into_iter().map(thousands).collect();
-    vec![
-        counted,
-        format!("  {}", quantiles.collect::<Vec<_>>().join(", ")),
-        format!("  the largest: {}", largest.join("; ")),
-    ]
-}
-
-fn lateness_figures(lateness: &Lateness, layout: &FlatLayout) -> Vec<String> {
-    if layout.time.is_none() || lateness.items == 0 {
-        return Vec::new();
-    }
-    let late = match lateness.late {
-        0 => "all in the order of their time".to_owned(),
-        late => format!(
-            "{} come late, by up to {}",
-            percent(late, lateness.items),
-            span(lateness.latest_millis)
-        ),
-    };
-    vec![format!(
-        "order of the first {} items as stored: {late}",
-        thousands(lateness.items)
-    )]
-}
-
-/// The capacities side by side, one of which is recommended.
-pub(in crate::advise) fn capacity_table(
-    simulated: &[Simulated],
-    capacity: u64,
-    keys: &ItemsPerKey,
-) -> Vec<String> {
-    let head = [
-        "capacity",
-        "buckets",
-        "bytes",
-        "full bucket",
-        "filled",
-        "keys in one bucket",
-    ];
-    let mut rows = vec![head.map(str::to_owned).to_vec()];
-    rows.extend(simulated.iter().map(|of| {
-        vec![
-            thousands(of.capacity),
-            thousands(of.documents),
-            bytes(of.bytes),
-            bytes(of.full_bytes),
-            format!("{} %", of.fill),
-            percent(of.single, keys.keys()),
-        ]
-    }));
-    let mut lines = table(&rows);
-    for (line, of) in lines.iter_mut().skip(1).zip(simulated) {
-        if of.capacity == capacity {
-            *line += "  ← recommended";
-        }
-    }
-    lines.into_iter().map(|line| format!("  {line}")).collect()
-}
-
-fn busy_figure(facts: &FlatFacts<'_>, capacity: u64) -> Option<String> {
-    let busiest = facts.lateness.busiest_minute;
-    (busiest > 0).then(|| {
-        let buckets = busiest.div_ceil(capacity);
-        let advice = match buckets > BUSY {
-            true => ": a larger capacity lets it take appends faster",
-            false => "",
-        };
-        let (items, buckets) = (counted(busiest, "item"), counted(buckets, "bucket"));
-        format!("the busiest minute of a key fills {buckets} with {items}{advice}")
-    })
 }

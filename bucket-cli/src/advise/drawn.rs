@@ -1,0 +1,158 @@
+//! A page of a struct's collections as they are, for `stats --html`.
+
+use std::path::Path;
+
+use bucket_runtime::bson::{Document, doc};
+use bucket_runtime::mongodb::{Collection, Database};
+use bucket_runtime::{Advice, BucketSpec, LengthGroup, OutlierSpec};
+use futures_util::TryStreamExt;
+
+use super::annotated;
+use super::measure::fill::Fill;
+use super::measure::heat::{self, HeatFields, HeatKeys};
+use super::measure::keys::ItemsPerKey;
+use super::measure::whole;
+use super::picture::{HeatPicture, KeysPicture, LengthsPicture, Picture};
+use super::refusal::Refusal;
+use super::{file, page};
+use crate::verb::Failure;
+
+/// The charts of a page.
+#[derive(Debug)]
+pub(crate) struct Charts(Vec<Picture>);
+
+/// Whether there can be a page of this name; to be asked before a long reading.
+pub(crate) fn check(path: &Path) -> Result<(), Failure> {
+    file::check(path).map_err(Refusal::into_failure)
+}
+
+/// Writes the page with these lines of text and these charts.
+pub(crate) fn write(
+    path: &Path,
+    name: &str,
+    namespace: &str,
+    lines: &[String],
+    charts: &Charts,
+) -> Result<(), Failure> {
+    let page = page::write_stats(name, namespace, lines, &charts.0);
+    file::write(path, &page).map_err(Refusal::into_failure)
+}
+
+/// How full the buckets are, the items of each key, and when the largest keys got theirs.
+pub(crate) async fn of_buckets(
+    db: &Database,
+    spec: &BucketSpec,
+    names: Vec<String>,
+) -> Result<Charts, Failure> {
+    let buckets = db.collection::<Document>(spec.collection);
+    let capacity = u64::from(spec.capacity);
+    let fill = rows(&buckets, Fill::stages(spec.items, spec.count)).await?;
+    let keys = rows(&buckets, annotated::key_stages(spec)).await?;
+    let keys = ItemsPerKey::of_rows(&keys);
+    let mut pictures = vec![
+        Picture::Fill(Fill::of_rows(&fill, Some(capacity))),
+        Picture::Keys(KeysPicture {
+            keys,
+            is_exact: true,
+            // In windows, a key's items say nothing of its buckets.
+            capacity: (!annotated::is_window(spec)).then_some(capacity),
+            names,
+        }),
+    ];
+    let key = spec.key.iter().map(|key| key.name.to_owned()).collect();
+    if let Some(time) = spec.time {
+        let fields = HeatFields::of_buckets(key, spec.items, spec.count, time);
+        if let Some(keys) = HeatKeys::of_rows(&rows(&buckets, fields.key_stages()).await?) {
+            let windows = rows(&buckets, fields.window_stages(&keys)).await?;
+            pictures.push(Picture::Heat(HeatPicture {
+                heat: keys.heat(&windows),
+                is_exact: true,
+                remark: heat::BY_FIRST,
+            }));
+        }
+    }
+    Ok(Charts(pictures))
+}
+
+/// How many items the parents have with their extras, and how full the extras documents are.
+pub(crate) async fn of_outliers(db: &Database, spec: &OutlierSpec) -> Result<Charts, Failure> {
+    let parents = db.collection::<Document>(spec.collection);
+    let mut lengths = rows(&parents, typical_stages(spec)).await?;
+    lengths.extend(rows(&parents, outlier_stages(spec)).await?);
+    let lengths = lengths.iter().map(|row| LengthGroup {
+        length: whole(row, "_id"),
+        documents: whole(row, "documents"),
+        bytes: whole(row, "bytes"),
+    });
+    let mut advice = Advice::of(lengths);
+    // The page shows what is there, and `advise` what to change.
+    advice.recommended = None;
+    let mut pictures = vec![Picture::Lengths(LengthsPicture {
+        advice,
+        threshold: Some(u64::from(spec.threshold)),
+        remark: " Items in extras count, too.",
+    })];
+    let extras = db.collection::<Document>(spec.extras);
+    let fill = rows(&extras, Fill::stages(spec.extra_items, "count")).await?;
+    let fill = Fill::of_rows(&fill, Some(u64::from(spec.extras_capacity)));
+    if fill.buckets > 0 {
+        pictures.push(Picture::Fill(fill));
+    }
+    Ok(Charts(pictures))
+}
+
+/// Stages whose rows count the parents without extras by their number of items.
+fn typical_stages(spec: &OutlierSpec) -> Vec<Document> {
+    vec![
+        doc! { "$match": { spec.flag: { "$ne": true } } },
+        own_length(spec),
+        by_length(),
+    ]
+}
+
+/// Stages whose rows count the outliers by the number of all their items.
+fn outlier_stages(spec: &OutlierSpec) -> Vec<Document> {
+    let in_extras = doc! { "$group": {
+        "_id": null, "length": { "$sum": array_length(spec.extra_items) },
+        "bytes": { "$sum": { "$bsonSize": "$$ROOT" } },
+    } };
+    let total =
+        |name: &str| doc! { "$add": [format!("${name}"), { "$sum": format!("$extras.{name}") }] };
+    vec![
+        doc! { "$match": { spec.flag: true } },
+        own_length(spec),
+        doc! { "$lookup": {
+            "from": spec.extras, "localField": "_id", "foreignField": spec.reference,
+            "pipeline": [in_extras], "as": "extras",
+        } },
+        doc! { "$project": {
+            "length": total("length"), "bytes": total("bytes"),
+        } },
+        by_length(),
+    ]
+}
+
+/// The number of items of a parent's own, and its bytes.
+fn own_length(spec: &OutlierSpec) -> Document {
+    let length = array_length(spec.items);
+    doc! { "$project": { "length": length, "bytes": { "$bsonSize": "$$ROOT" } } }
+}
+
+fn array_length(name: &str) -> Document {
+    let array = format!("${name}");
+    doc! { "$cond": [{ "$isArray": [&array] }, { "$size": &array }, 0] }
+}
+
+fn by_length() -> Document {
+    doc! { "$group": {
+        "_id": "$length", "documents": { "$sum": 1 }, "bytes": { "$sum": "$bytes" },
+    } }
+}
+
+async fn rows(
+    collection: &Collection<Document>,
+    stages: Vec<Document>,
+) -> Result<Vec<Document>, Failure> {
+    let found = collection.aggregate(stages).allow_disk_use(true).await?;
+    Ok(found.try_collect().await?)
+}

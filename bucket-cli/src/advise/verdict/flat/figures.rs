@@ -1,0 +1,116 @@
+//! The figures behind the verdict on flat documents, as lines of text.
+
+use super::{BUSY, FlatFacts};
+use crate::advise::figures::{bytes, percent, span, table, thousands};
+use crate::advise::kind::flat::FlatLayout;
+use crate::advise::measure::capacity::Simulated;
+use crate::advise::measure::keys::ItemsPerKey;
+use crate::advise::measure::lateness::Lateness;
+use crate::report::counted;
+
+/// What was counted; the capacities side by side, if they were simulated.
+pub(super) fn figures(
+    facts: &FlatFacts<'_>,
+    simulated: Option<&[Simulated]>,
+    capacity: u64,
+) -> Vec<String> {
+    let mut figures = keys_figures(facts);
+    figures.extend(lateness_figures(&facts.lateness, facts.layout));
+    if let Some(simulated) = simulated {
+        let items = thousands(facts.keys.items());
+        figures.push(format!("as flat documents: {items}"));
+        figures.extend(capacity_table(simulated, capacity, &facts.keys));
+    }
+    figures.extend(busy_figure(facts, capacity));
+    figures
+}
+
+pub(super) fn keys_figures(facts: &FlatFacts<'_>) -> Vec<String> {
+    let keys = &facts.keys;
+    let counted = match facts.is_exact {
+        true => format!(
+            "items per key ({} keys, all of them counted)",
+            thousands(keys.keys())
+        ),
+        false => format!(
+            "items per key in the sample ({} keys; the whole collection has more items per key, and keys that the \
+             sample misses: `--all` counts them)",
+            thousands(keys.keys())
+        ),
+    };
+    let quantiles = keys.quantiles();
+    let quantiles = quantiles
+        .iter()
+        .map(|(percent, items)| format!("{percent} % ≤ {}", thousands(*items)));
+    let largest: Vec<_> = keys.largest().into_iter().map(thousands).collect();
+    vec![
+        counted,
+        format!("  {}", quantiles.collect::<Vec<_>>().join(", ")),
+        format!("  the largest: {}", largest.join("; ")),
+    ]
+}
+
+pub(super) fn lateness_figures(lateness: &Lateness, layout: &FlatLayout) -> Vec<String> {
+    if layout.time.is_none() || lateness.items == 0 {
+        return Vec::new();
+    }
+    let late = match lateness.late {
+        0 => "all in the order of their time".to_owned(),
+        late => format!(
+            "{} come late, by up to {}",
+            percent(late, lateness.items),
+            span(lateness.latest_millis)
+        ),
+    };
+    vec![format!(
+        "order of the first {} items as stored: {late}",
+        thousands(lateness.items)
+    )]
+}
+
+/// The capacities side by side, one of which is recommended.
+pub(in crate::advise) fn capacity_table(
+    simulated: &[Simulated],
+    capacity: u64,
+    keys: &ItemsPerKey,
+) -> Vec<String> {
+    let head = [
+        "capacity",
+        "buckets",
+        "bytes",
+        "full bucket",
+        "filled",
+        "keys in one bucket",
+    ];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    rows.extend(simulated.iter().map(|of| {
+        vec![
+            thousands(of.capacity),
+            thousands(of.documents),
+            bytes(of.bytes),
+            bytes(of.full_bytes),
+            format!("{} %", of.fill),
+            percent(of.single, keys.keys()),
+        ]
+    }));
+    let mut lines = table(&rows);
+    for (line, of) in lines.iter_mut().skip(1).zip(simulated) {
+        if of.capacity == capacity {
+            *line += "  ← recommended";
+        }
+    }
+    lines.into_iter().map(|line| format!("  {line}")).collect()
+}
+
+fn busy_figure(facts: &FlatFacts<'_>, capacity: u64) -> Option<String> {
+    let busiest = facts.lateness.busiest_minute;
+    (busiest > 0).then(|| {
+        let buckets = busiest.div_ceil(capacity);
+        let advice = match buckets > BUSY {
+            true => ": a larger capacity lets it take appends faster",
+            false => "",
+        };
+        let (items, buckets) = (counted(busiest, "item"), counted(buckets, "bucket"));
+        format!("the busiest minute of a key fills {buckets} with {items}{advice}")
+    })
+}
