@@ -2,6 +2,7 @@
 
 use std::{
     fmt::Debug,
+    process,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
@@ -112,13 +113,13 @@ async fn measure(bench: Bench) -> Result<()> {
 async fn append(trades: Buckets<Trade>, customer: usize, is_on: bool) -> Result<Samples> {
     let all = (0..BLOCK).map(|nth| trade(customer as i64, nth).into());
     let all: Vec<Trade> = all.collect();
-    let (before, fields) = (cpu_seconds_of_threads(), FIELDS.load(Relaxed));
+    let (before, fields) = (cpu_seconds_of_threads(process::id()), FIELDS.load(Relaxed));
     IS_ON.store(is_on, Relaxed);
     for trade in &all {
         trades.append(trade).await?;
     }
     IS_ON.store(false, Relaxed);
-    let seconds = cpu_seconds_of_threads()
+    let seconds = cpu_seconds_of_threads(process::id())
         .zip(before)
         .map(|(now, before)| now - before);
     let read = FIELDS.load(Relaxed) - fields;

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bucket_benches::{Contestant, Result, Samples, rate};
+use bucket_benches::{Contestant, Result, Samples};
 use bucket_runtime::{Bucket, bson::Document};
 use tokio::task::JoinSet;
 
@@ -26,6 +26,20 @@ where
     I: Send + 'static,
     C: Future<Output = Result<()>> + Send + 'static,
 {
+    let (rate, _) = timed_by_writers(items, call).await?;
+    Ok(vec![rate])
+}
+
+/// Makes a call for each item, as [`by_writers`] does. Returns items per second, and the time of each call in
+/// microseconds.
+pub(crate) async fn timed_by_writers<I, C>(
+    items: Vec<I>,
+    call: impl Fn(I) -> C + Clone + Send + 'static,
+) -> Result<(f64, Samples)>
+where
+    I: Send + 'static,
+    C: Future<Output = Result<()>> + Send + 'static,
+{
     let all = items.len();
     let mut shares: Vec<Vec<I>> = (0..WRITERS).map(|_| Vec::new()).collect();
     for (nth, item) in items.into_iter().enumerate() {
@@ -36,16 +50,20 @@ where
     for share in shares {
         let call = call.clone();
         writers.spawn(async move {
+            let mut times = Samples::with_capacity(share.len());
             for item in share {
+                let called = Instant::now();
                 call(item).await?;
+                times.push(called.elapsed().as_secs_f64() * 1e6);
             }
-            Result::Ok(())
+            Result::Ok(times)
         });
     }
+    let mut times = Samples::with_capacity(all);
     while let Some(written) = writers.join_next().await {
-        written??;
+        times.extend(written??);
     }
-    Ok(rate(all, started))
+    Ok((all as f64 / started.elapsed().as_secs_f64(), times))
 }
 
 /// Makes calls with so many writers, each again and again, until the time is over. A call gets the number of

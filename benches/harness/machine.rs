@@ -38,13 +38,16 @@ pub fn cpu_seconds(pid: u32) -> Option<f64> {
     ticks(&pid.to_string(), 11)
 }
 
-/// The CPU seconds of the threads of this process that have not ended, to the nanosecond; `None` if the
-/// system does not tell.
+/// The CPU seconds of the threads of a process on this machine that have not ended, to the nanosecond; `None` if
+/// the system does not tell.
 #[must_use]
-pub fn cpu_seconds_of_threads() -> Option<f64> {
+pub fn cpu_seconds_of_threads(pid: u32) -> Option<f64> {
     let mut nanos = 0.0;
-    for thread in fs::read_dir("/proc/self/task").ok()? {
-        let schedule = fs::read_to_string(thread.ok()?.path().join("schedstat")).ok()?;
+    for thread in fs::read_dir(format!("/proc/{pid}/task")).ok()? {
+        // A thread may end while its folder is read.
+        let Ok(schedule) = fs::read_to_string(thread.ok()?.path().join("schedstat")) else {
+            continue;
+        };
         nanos += schedule.split(' ').next()?.parse::<f64>().ok()?;
     }
     Some(nanos / 1e9)

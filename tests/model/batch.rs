@@ -3,7 +3,7 @@
 
 use crate::{
     next::{Answer, Facts, Known, Next, is_contended, next},
-    server::{Id, Item, Rules, Server, Statement},
+    server::{Id, Item, Rules, Server, Statement, holds_any},
 };
 
 /// A writer's knowledge of the key's newest bucket.
@@ -52,6 +52,8 @@ pub(crate) struct Batch {
     by_time: bool,
     /// The items are those of different calls, so that their order does not matter.
     unordered: bool,
+    /// `may_be_present`: some items may be stored already.
+    may_be_present: bool,
     /// Bytes are bounded, so the last bucket may be open without room for the next item.
     bounded: bool,
     newest_bucket: NewestBucket,
@@ -86,6 +88,7 @@ impl Batch {
             by_time,
             unordered,
             bounded: false,
+            may_be_present: false,
             tries: 1,
         }
     }
@@ -123,6 +126,17 @@ impl Batch {
     /// `find_newest_bucket`: carries out the next read that the next command needs first; `false` if it needs
     /// none.
     pub(crate) fn find_newest_bucket(&mut self, server: &Server, rules: &Rules) -> bool {
+        // `find_present`
+        if std::mem::take(&mut self.may_be_present) {
+            let is_present =
+                |item| (server.buckets.iter()).any(|bucket| holds_any(&bucket.items, &[item]));
+            let before = self.items.len();
+            self.items.retain(|item| !is_present(*item));
+            if self.items.len() < before {
+                self.tries = 1;
+            }
+            return true;
+        }
         if self.newest_bucket == NewestBucket::Unknown && self.items.len() > self.max_unread(rules)
         {
             self.newest_bucket = NewestBucket::MustRead;
@@ -211,11 +225,13 @@ impl Batch {
 
     /// Whether the next command needs a read first.
     pub(crate) fn must_read(&self, rules: &Rules) -> bool {
-        matches!(
-            self.newest_bucket,
-            NewestBucket::MustRead | NewestBucket::NoneOpen
-        ) || self.newest_bucket == NewestBucket::Unknown
-            && self.items.len() > self.max_unread(rules)
+        self.may_be_present
+            || matches!(
+                self.newest_bucket,
+                NewestBucket::MustRead | NewestBucket::NoneOpen
+            )
+            || self.newest_bucket == NewestBucket::Unknown
+                && self.items.len() > self.max_unread(rules)
     }
 
     /// Whether the newest bucket may be open.
@@ -425,6 +441,8 @@ impl Batch {
                 room => NewestBucket::Open { id: *new_id, room },
             };
         }
+        // An item may be there already, in this bucket or in another one.
+        self.may_be_present |= rules.has_identity && answer != Answer::Stored;
         let has_lost = self.ring_doubt != RingDoubt::None;
         self.turns &= answer == Answer::Stored;
         if answer == Answer::OtherOpen && self.ring_doubt == RingDoubt::None {
@@ -444,7 +462,7 @@ impl Batch {
             counts_bytes: self.bounded,
             is_large: false,
             is_numbered: !self.by_time,
-            is_unique: false,
+            is_unique: rules.has_identity,
             has_lost,
         };
         self.newest_bucket = match next(answer, facts) {

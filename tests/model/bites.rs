@@ -2,9 +2,10 @@
 //! counterexample.
 
 use crate::{
+    edit::Change::{Remove, Replace},
     search::search,
     system::Config,
-    systems::{appends, config, inserts, item, pushes},
+    systems::{appends, config, edits, identified, inserts, item, pushes},
     writer::Call,
 };
 
@@ -118,4 +119,50 @@ fn emptied_pages_that_are_deleted() {
     let mut config = config("deleted", 1, writers);
     config.rules.deletes_emptied = true;
     assert_eq!(broken(&config), "G5/O4");
+}
+
+/// A writer learns that the array is full and does not hold its item; then a removal makes room for another writer,
+/// who pushes the same item.
+#[test]
+fn a_flag_that_does_not_ask_for_the_items() {
+    let removes = edits(&[(0, Remove)]);
+    let writers = vec![inserts(0, 1, &[1]), pushes(1, &[2]), removes];
+    let mut config = identified(1, 2, writers);
+    config.rules.flag_excludes = false;
+    assert_eq!(broken(&config), "Identity");
+}
+
+/// The array of a parent with extras takes items again after a removal.
+#[test]
+fn an_array_that_is_refilled() {
+    let writers = vec![inserts(0, 1, &[1]), pushes(1, &[2]), edits(&[(0, Remove)])];
+    let mut config = identified(1, 2, writers);
+    config.rules.flag_closes = false;
+    assert_eq!(broken(&config), "Identity");
+}
+
+/// A removal finds another item in the place of the one that it has read.
+#[test]
+fn a_removal_by_place() {
+    let writers = vec![
+        inserts(0, 2, &[]),
+        edits(&[(0, Remove)]),
+        edits(&[(0, Remove)]),
+    ];
+    let mut config = identified(2, 2, writers);
+    config.rules.edits_compare = false;
+    assert_eq!(broken(&config), "G1/O1");
+}
+
+/// A change replaces an item that another writer has changed since it was read.
+#[test]
+fn a_change_by_place() {
+    let writers = vec![
+        inserts(0, 2, &[]),
+        edits(&[(1, Replace)]),
+        edits(&[(1, Replace)]),
+    ];
+    let mut config = identified(1, 2, writers);
+    config.rules.edits_compare = false;
+    assert_eq!(broken(&config), "Edits");
 }

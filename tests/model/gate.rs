@@ -133,5 +133,8 @@ fn is_step(command: &Document) -> bool {
         set.get_document("$set")
             .is_ok_and(|set| set.contains_key("_"))
     });
-    matches!(name, "find" | "update" | "insert") && !of_nothing
+    matches!(
+        name,
+        "find" | "aggregate" | "update" | "insert" | "findAndModify"
+    ) && !of_nothing
 }

@@ -1,31 +1,31 @@
 //! The protocols of append and push as a model that is searched exhaustively: whatever is interleaved,
 //! lost, repeated or interrupted, the guarantees hold in every state.
 //!
-//! `server.rs` is the server, `batch.rs` and `outlier.rs` are what the runtime does, with the runtime's
+//! `server.rs` is the server, `batch.rs`, `outlier.rs` and `edit.rs` are what the runtime does, with the runtime's
 //! names and by its decisions (`next.rs`), and `system.rs` is all that can happen.
 //!
 //! `tests/model` models the append and the push: a server with two unique indexes, and up to three writers,
 //! whose steps bear the names of the functions that build the commands. A breadth-first search visits every
 //! state that any order of their steps can reach, while commands and answers are lost and repeated, commands are
-//! killed, items are removed, and a writer crashes. G1 to G3, G5 and O1 to O5 hold in each state. `bites.rs`
+//! killed, items are removed and changed, and a writer crashes. G1 to G3, G5 and O1 to O5 hold in each state, a
+//! parent holds an identity once, and no acknowledged change is lost. `bites.rs`
 //! takes away one safeguard at a time, and the search finds the broken guarantee. `replay.rs` keeps the model
 //! true: it lets the runtime's commands through to a real server one by one, at random; each must be what the
 //! model sends next, and after each the documents must be the model's. The model includes `protocol/next.rs`, so
 //! it searches the engine's own decisions; any other change of the protocols belongs there, too.
 //! It does not cover windows, commands of several keys, `append_many`, transactions and `delete`;
-//! removals are searched and not replayed. It assumes that no command arrives after its repetition was answered.
+//! removals from buckets are searched and not replayed, those from a parent are. It assumes that no command
+//! arrives after its repetition was answered.
 
 #![cfg(test)]
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
 mod batch;
 mod bites;
+mod edit;
 mod gate;
 #[path = "../../bucket-runtime/src/protocol/next.rs"]
-#[allow(
-    dead_code,
-    reason = "the model has neither unique fields nor items of unequal size"
-)]
+#[allow(dead_code, reason = "the model has no items of unequal size")]
 mod next;
 mod outlier;
 mod properties;
@@ -75,4 +75,9 @@ fn removals() {
 #[test]
 fn outliers() {
     holds(systems::outliers(), 1_000_000);
+}
+
+#[test]
+fn outliers_whose_items_have_an_identity() {
+    holds(systems::identities(), 1_000_000);
 }

@@ -1,10 +1,10 @@
-//! A push to a parent: what `outlier/write/push.rs` and `insert.rs` do, with small numbers instead of
-//! documents.
+//! A push to a parent: what `outlier/write/push.rs`, `identified.rs` and `insert.rs` do, with small numbers
+//! instead of documents.
 
 use crate::{
     batch::{Batch, Memory},
     next::Answer,
-    server::{Item, Rules, Server, Statement},
+    server::{Item, Rules, Server, Statement, holds_any},
 };
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -17,12 +17,14 @@ enum Step {
     },
     /// `flag`.
     Flag,
-    /// `read_state`.
+    /// `read_state`, or `read_state_and_held`.
     State,
     /// `insert`, with `first` of the items.
     Insert {
         first: usize,
     },
+    /// `remove_in_unnumbered`, which finds none.
+    Unnumbered,
     /// `append_extras`.
     Extras(Batch),
     /// Sets the flag after the extras, the mistake that a test makes on purpose.
@@ -42,6 +44,11 @@ impl Pushing {
         if !known {
             let room = rules.threshold.into();
             let step = Step::Push { room };
+            return Self { items, step };
+        }
+        // `push_identified`
+        if rules.has_identity {
+            let step = Step::Flag;
             return Self { items, step };
         }
         let batch = Batch::bounded(items, memory);
@@ -68,16 +75,30 @@ impl Pushing {
 
     pub(crate) fn must_read(&self, rules: &Rules) -> bool {
         match &self.step {
-            Step::State => true,
+            Step::State | Step::Unnumbered => true,
             Step::Extras(batch) => batch.must_read(rules),
             _ => false,
         }
     }
 
-    pub(crate) fn read(&mut self, server: &Server, rules: &Rules) -> bool {
+    pub(crate) fn read(
+        &mut self,
+        server: &Server,
+        rules: &Rules,
+        (known, memory): (&mut bool, Memory),
+    ) -> bool {
         match &mut self.step {
             Step::State => {
                 self.step = match &server.parent {
+                    Some(parent) if rules.has_identity => {
+                        (self.items).retain(|item| !holds_any(&parent.items, &[*item]));
+                        *known &= parent.flag;
+                        match usize::from(rules.threshold).saturating_sub(parent.items.len()) {
+                            _ if self.items.is_empty() => Step::Over,
+                            room if room > 0 && !parent.flag => Step::Push { room },
+                            _ => Step::Flag,
+                        }
+                    }
                     Some(parent) => Step::Push {
                         room: usize::from(rules.threshold)
                             .saturating_sub(parent.items.len())
@@ -88,7 +109,18 @@ impl Pushing {
                 };
                 true
             }
-            Step::Extras(batch) => batch.find_newest_bucket(server, rules),
+            Step::Unnumbered => {
+                *known = true;
+                self.step = self.extras(memory);
+                true
+            }
+            Step::Extras(batch) => {
+                let is_read = batch.find_newest_bucket(server, rules);
+                if batch.items.is_empty() {
+                    self.step = Step::Over;
+                }
+                is_read
+            }
             _ => false,
         }
     }
@@ -105,8 +137,13 @@ impl Pushing {
                 flag: *n < self.items.len(),
             },
             Step::Extras(batch) => return batch.statements(rules),
-            Step::Flag | Step::LateFlag => Statement::Flag,
-            Step::State | Step::Over => return Vec::new(),
+            Step::Flag | Step::LateFlag => Statement::Flag {
+                excluded: match rules.has_identity {
+                    true => self.items.clone(),
+                    false => Vec::new(),
+                },
+            },
+            Step::State | Step::Unnumbered | Step::Over => return Vec::new(),
         }]
     }
 
@@ -147,14 +184,16 @@ impl Pushing {
         self.step = match (&self.step, done) {
             (Step::Push { .. }, true) if self.items.is_empty() => Step::Over,
             (Step::Push { .. }, true) => Step::Push { room },
+            (Step::Push { .. }, false) if rules.has_identity => Step::State,
             (Step::Push { .. }, false) if rules.flag_first => Step::Flag,
             (Step::Push { .. }, false) => self.extras(*memory),
+            (Step::Flag, true) if rules.has_identity && !*known => Step::Unnumbered,
             (Step::Flag, true) => {
                 *known = true;
                 self.extras(*memory)
             }
             (Step::Flag, false) => {
-                *known = false;
+                *known &= rules.has_identity;
                 Step::State
             }
             (Step::Insert { .. }, true) => self.extras(*memory),

@@ -4,7 +4,7 @@
 //! well, if the other guarantees do, since a writer may crash at every step.
 
 use crate::{
-    server::Item,
+    server::{Item, identity_of},
     system::{Config, System},
 };
 
@@ -13,7 +13,7 @@ pub(crate) const ITEMS: u8 = 8;
 
 type Property = (&'static str, fn(&System, &Config) -> bool);
 
-pub(crate) const PROPERTIES: [Property; 8] = [
+pub(crate) const PROPERTIES: [Property; 10] = [
     (
         "G1/O1: an acknowledged item is stored once, any other at most once",
         once,
@@ -37,6 +37,11 @@ pub(crate) const PROPERTIES: [Property; 8] = [
     ),
     ("O2: the parent's array is within the threshold", threshold),
     ("O3: there are extras only where the flag is set", flagged),
+    (
+        "Identity: a parent holds at most one item of each",
+        one_of_each,
+    ),
+    ("Edits: an acknowledged change is not lost", changed),
 ];
 
 /// The first guarantee that this state breaks.
@@ -107,6 +112,19 @@ fn flagged(system: &System, config: &Config) -> bool {
     !config.has_parent
         || system.server.buckets.is_empty()
         || parent.is_some_and(|parent| parent.flag)
+}
+
+fn one_of_each(system: &System, config: &Config) -> bool {
+    let mut held = [false; ITEMS as usize];
+    let mut is_first = |item| !std::mem::replace(&mut held[usize::from(identity_of(item))], true);
+    !config.rules.has_identity || in_order(system).all(&mut is_first)
+}
+
+fn changed(system: &System, _: &Config) -> bool {
+    let versions = system.server.versions.iter();
+    versions
+        .zip(&system.replaced)
+        .all(|(version, changes)| version >= changes)
 }
 
 /// The items in reading order: the parent's, then those of each bucket in the order of creation.

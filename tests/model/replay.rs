@@ -3,7 +3,7 @@
 //! documents equal those of the model.
 
 use bucket_runtime::{
-    Bucket, Outlier,
+    Appended, Bucket, Fields, Outlier,
     mongodb::{
         Database,
         bson::{DateTime, Document},
@@ -13,11 +13,12 @@ use rand::{Rng, SeedableRng, rngs::StdRng};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    edit::Change,
     gate::{Gate, Next},
-    server::{Item, Statement},
+    server::{Item, Statement, identity_of},
     stored,
     system::{Action, Config, System},
-    systems::{appends, config, inserts, pushes},
+    systems::{appends, config, edits, identified, inserts, pushes},
     writer::Call,
 };
 
@@ -76,6 +77,42 @@ struct Parent {
 #[serde(transparent)]
 struct Number(i64);
 
+/// A parent whose items have an identity, as in the model: each writer has one of each.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
+#[outlier(
+    collection = "parents",
+    extras = "buckets",
+    reference = "parent",
+    threshold = 2,
+    extras_capacity = 2
+)]
+struct IdentifiedParent {
+    #[serde(rename = "_id")]
+    id: i64,
+    #[outlier(items, unique = identity)]
+    items: Vec<Identified>,
+}
+
+/// An item, how often it was changed, and a text, so that the runtime counts bytes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Fields)]
+struct Identified {
+    identity: i64,
+    n: i64,
+    version: i64,
+    text: String,
+}
+
+impl Identified {
+    fn new(item: Item) -> Self {
+        Self {
+            identity: identity_of(item).into(),
+            n: item.into(),
+            version: 0,
+            text: String::new(),
+        }
+    }
+}
+
 /// One writer's calls through its own handle. Returns for each call whether it was acknowledged.
 async fn append<T: Reading>(db: Database, gate: Gate, calls: Vec<Call>) -> Vec<(Vec<Item>, bool)> {
     let buckets = T::buckets(&db).combine(false).__ring_after(0);
@@ -107,6 +144,51 @@ async fn push(db: Database, gate: Gate, calls: Vec<Call>) -> Vec<(Vec<Item>, boo
                 items: numbers(&items),
             };
             done.push((items, parents.insert(&parent).await.is_ok()));
+        }
+    }
+    gate.over();
+    done
+}
+
+async fn push_identified(db: Database, gate: Gate, calls: Vec<Call>) -> Vec<(Vec<Item>, bool)> {
+    let parents = IdentifiedParent::outliers(&db).await.unwrap();
+    gate.close();
+    let mut done = Vec::new();
+    for call in calls {
+        let new = |items: &[Item]| items.iter().copied().map(Identified::new).collect();
+        let with = |identity: u8| {
+            let fields = IdentifiedParent::FIELDS.items.item();
+            fields.identity.eq(i64::from(identity))
+        };
+        match call {
+            Call::Push(items) if items.len() == 1 => {
+                let answer = parents.push(&1, Identified::new(items[0])).await;
+                done.push((items, answer.is_ok_and(|answer| answer == Appended::Stored)));
+            }
+            Call::Push(items) => {
+                let stored = parents.push_many(&1, new(&items)).await;
+                let all = stored.is_ok_and(|stored| stored == items.len() as u64);
+                done.push((items, all));
+            }
+            Call::Insert(items) => {
+                let items_of_parent = new(&items);
+                let parent = IdentifiedParent {
+                    id: 1,
+                    items: items_of_parent,
+                };
+                done.push((items, parents.insert(&parent).await.is_ok()));
+            }
+            Call::Edit(identity, Change::Remove) => {
+                parents.remove_item(&1, with(identity)).await.unwrap();
+            }
+            Call::Edit(identity, Change::Replace) => {
+                let replace = |item: &mut Identified| item.version += 1;
+                parents
+                    .update_item(&1, with(identity), replace)
+                    .await
+                    .unwrap();
+            }
+            Call::Append(_) | Call::Remove(_) => {}
         }
     }
     gate.over();
@@ -182,7 +264,9 @@ fn names(statements: &[Statement]) -> Vec<&'static str> {
         Statement::TurnRing { .. } => "turn_ring",
         Statement::PullExtras { .. } => "pull_extras",
         Statement::Push { .. } => "push",
-        Statement::Flag => "flag",
+        Statement::Flag { .. } => "flag",
+        Statement::RemoveItem(_) => "remove_item",
+        Statement::ReplaceItem(_) => "replace_item",
         Statement::Insert { .. } => "insert",
     };
     statements.iter().map(name).collect()
@@ -190,6 +274,13 @@ fn names(statements: &[Statement]) -> Vec<&'static str> {
 
 /// The model's name of a command that the runtime sends.
 pub(crate) fn names_of(command: &Document) -> Vec<&'static str> {
+    if let Ok(pipeline) = command.get_array("update") {
+        let text = format!("{pipeline:?}");
+        return vec![match text.contains("$literal") {
+            true => "replace_item",
+            false => "remove_item",
+        }];
+    }
     if command.contains_key("insert") {
         return vec!["insert"];
     }
@@ -277,4 +368,23 @@ async fn pushes_to_a_parent_that_fills_up() {
     config.rules.threshold = 2;
     config.has_parent = true;
     replay("fills_up", &config, push).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+async fn pushes_and_edits_of_identified_items() {
+    use Change::{Remove, Replace};
+    let writers = vec![
+        inserts(0, 1, &[2, 1]),
+        pushes(1, &[1, 2, 2]),
+        pushes(2, &[1, 1, 1, 2]),
+        edits(&[
+            (1, Replace),
+            (0, Remove),
+            (1, Remove),
+            (2, Replace),
+            (3, Replace),
+        ]),
+    ];
+    let config = identified(2, 2, writers);
+    replay("identified", &config, push_identified).await;
 }

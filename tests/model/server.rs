@@ -1,6 +1,6 @@
 //! The server: buckets of one key, a parent, and statements that are each carried out at one moment.
 
-use crate::next::Answer;
+use crate::{next::Answer, properties::ITEMS};
 
 /// An item, by its number in the whole system.
 pub(crate) type Item = u8;
@@ -60,6 +60,31 @@ pub(crate) struct Rules {
     pub(crate) asks_index: bool,
     /// A statement that is to fill a known bucket is refused if that has more room.
     pub(crate) fills_exactly: bool,
+    /// A parent holds at most one item of each identity.
+    pub(crate) has_identity: bool,
+    /// With identities, the update that flags a parent asks whether its array holds some of the items.
+    pub(crate) flag_excludes: bool,
+    /// A flagged parent's array takes nothing, even if a removal has made room.
+    pub(crate) flag_closes: bool,
+    /// An edit changes an item only as it was read.
+    pub(crate) edits_compare: bool,
+}
+
+/// The document that holds an item of the parent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Holder {
+    Parent,
+    Extras(Id),
+}
+
+/// An item as an edit has read it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Place {
+    pub(crate) holder: Holder,
+    at: usize,
+    pub(crate) item: Item,
+    /// How often the item was changed before.
+    version: u8,
 }
 
 /// The statements, by the names of the functions that build them.
@@ -106,7 +131,12 @@ pub(crate) enum Statement {
     Push {
         items: Vec<Item>,
     },
-    Flag,
+    /// With identities, only if the parent's array holds none of these items.
+    Flag {
+        excluded: Vec<Item>,
+    },
+    RemoveItem(Place),
+    ReplaceItem(Place),
     Insert {
         items: Vec<Item>,
         flag: bool,
@@ -122,6 +152,8 @@ pub(crate) struct Server {
     pub(crate) ring: Option<u8>,
     /// The number of buckets created so far.
     made: u8,
+    /// How often each item was changed.
+    pub(crate) versions: [u8; 3 * ITEMS as usize],
 }
 
 impl Statement {
@@ -141,7 +173,9 @@ impl Statement {
             | Self::Push { items }
             | Self::Insert { items, .. } => items,
             Self::PullExtras { .. }
-            | Self::Flag
+            | Self::Flag { .. }
+            | Self::RemoveItem(_)
+            | Self::ReplaceItem(_)
             | Self::ExpectSlot { .. }
             | Self::TurnRing { .. } => &[],
         }
@@ -229,7 +263,8 @@ impl Server {
             Statement::PullExtras { item } => self.pull(*item, rules),
             Statement::Push { items } => match &mut self.parent {
                 Some(parent)
-                    if !parent.flag
+                    if !(parent.flag && rules.flag_closes)
+                        && !(rules.has_identity && holds_any(&parent.items, items))
                         && parent.items.len() + items.len() <= rules.threshold.into() =>
                 {
                     parent.items.extend_from_slice(items);
@@ -237,8 +272,21 @@ impl Server {
                 }
                 _ => Answer::NoMatch,
             },
-            Statement::Flag => match &mut self.parent {
-                Some(parent) if parent.flag || parent.items.len() >= rules.threshold.into() => {
+            Statement::RemoveItem(place) => self.change(*place, rules, |items, at| {
+                items.remove(at);
+            }),
+            Statement::ReplaceItem(place) => {
+                let changed = self.change(*place, rules, |items, at| items[at] = place.item);
+                if changed == Answer::Stored {
+                    self.versions[usize::from(place.item)] = place.version + 1;
+                }
+                changed
+            }
+            Statement::Flag { excluded } => match &mut self.parent {
+                Some(parent)
+                    if (parent.flag || parent.items.len() >= rules.threshold.into())
+                        && !(rules.flag_excludes && holds_any(&parent.items, excluded)) =>
+                {
                     parent.flag = true;
                     Answer::Stored
                 }
@@ -258,9 +306,13 @@ impl Server {
     }
 
     fn append_to_id(&mut self, items: &[Item], id: Id, slot: u8, rules: &Rules) -> Option<Answer> {
+        let is_there = self.is_there(items, rules);
         let mut buckets = self.buckets.iter_mut();
         let found = buckets.find(|bucket| bucket.id == id && bucket.takes(items, slot, rules));
-        found.map(|bucket| bucket.push(items))
+        found.map(|bucket| match is_there {
+            true => Answer::ItemThere,
+            false => bucket.push(items),
+        })
     }
 
     /// Inserts a bucket for an upsert that found none, if both unique indexes allow it.
@@ -314,11 +366,74 @@ impl Server {
     }
 
     fn append_to_open(&mut self, items: &[Item], slot: u8, rules: &Rules) -> Option<Answer> {
+        let is_there = self.is_there(items, rules);
         let mut buckets = self.buckets.iter_mut();
         let takes =
             |bucket: &&mut Bucket| bucket.is_open(rules) && bucket.takes(items, slot, rules);
         let open = buckets.find(takes)?;
-        Some(open.push(items))
+        Some(match is_there {
+            true => Answer::ItemThere,
+            false => open.push(items),
+        })
+    }
+
+    /// Whether the unique index of the extras refuses some of these items.
+    fn is_there(&self, items: &[Item], rules: &Rules) -> bool {
+        let mut buckets = self.buckets.iter();
+        rules.has_identity && buckets.any(|bucket| holds_any(&bucket.items, items))
+    }
+
+    /// The item with this identity in the parent's array, or the first one in its extras.
+    pub(crate) fn find_item(&self, identity: u8, in_extras: bool) -> Option<Place> {
+        let place_in = |holder, items: &[Item]| {
+            let at = (items.iter()).position(|item| identity_of(*item) == identity)?;
+            let item = items[at];
+            Some(Place {
+                holder,
+                at,
+                item,
+                version: self.versions[usize::from(item)],
+            })
+        };
+        match in_extras {
+            false => place_in(Holder::Parent, &self.parent.as_ref()?.items),
+            true => (self.buckets.iter())
+                .find_map(|bucket| place_in(Holder::Extras(bucket.id), &bucket.items)),
+        }
+    }
+
+    /// Changes an item if it is still there as it was read. A bucket that was full is sealed if it has room then.
+    fn change(
+        &mut self,
+        place: Place,
+        rules: &Rules,
+        change: impl Fn(&mut Vec<Item>, usize),
+    ) -> Answer {
+        let is_current = self.versions[usize::from(place.item)] == place.version;
+        let is_unchanged = |items: &[Item]| match rules.edits_compare {
+            true => items.get(place.at) == Some(&place.item) && is_current,
+            false => place.at < items.len(),
+        };
+        match place.holder {
+            Holder::Parent => {
+                let Some(parent) = self.parent.as_mut().filter(|it| is_unchanged(&it.items)) else {
+                    return Answer::NoMatch;
+                };
+                change(&mut parent.items, place.at);
+            }
+            Holder::Extras(id) => {
+                let mut buckets = self.buckets.iter_mut();
+                let found = buckets.find(|it| it.id == id && is_unchanged(&it.items));
+                let Some(bucket) = found else {
+                    return Answer::NoMatch;
+                };
+                let was_full = bucket.count >= rules.capacity;
+                change(&mut bucket.items, place.at);
+                bucket.count = size(&bucket.items);
+                bucket.sealed |= was_full && bucket.count < rules.capacity;
+            }
+        }
+        Answer::Stored
     }
 
     fn open(&mut self, items: &[Item], id: Id, slot: u8, rules: &Rules) -> Answer {
@@ -336,6 +451,9 @@ impl Server {
         let is_taken = || self.open_bucket(slot, rules).is_some() || self.is_held(slot, rules);
         if rules.unique && bucket.is_open(rules) && is_taken() {
             return Answer::OtherOpen;
+        }
+        if self.is_there(items, rules) {
+            return Answer::ItemThere;
         }
         self.made += 1;
         self.buckets.insert(at, bucket);
@@ -375,6 +493,19 @@ impl Server {
         }
         Answer::Stored
     }
+}
+
+/// The identity of an item: every writer has one of each.
+pub(crate) fn identity_of(item: Item) -> u8 {
+    item % ITEMS
+}
+
+/// Whether some of these items have the identity of one that is held.
+pub(crate) fn holds_any(held: &[Item], items: &[Item]) -> bool {
+    (items.iter()).any(|item| {
+        held.iter()
+            .any(|other| identity_of(*other) == identity_of(*item))
+    })
 }
 
 fn size(items: &[Item]) -> u8 {

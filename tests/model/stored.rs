@@ -13,6 +13,9 @@ use crate::{
     system::{Config, System},
 };
 
+/// Makes another number of an item that was changed.
+const CHANGED: i64 = 100;
+
 /// The stored documents: each bucket's id, items, count and seal, and the parent's items and flag.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Stored {
@@ -29,7 +32,11 @@ pub(crate) async fn server() -> &'static Server {
 }
 
 pub(crate) fn of_model(system: &System, config: &Config) -> Stored {
-    let numbers = |items: &[Item]| items.iter().map(|item| i64::from(*item)).collect();
+    let number = |item: &Item| {
+        let version = system.server.versions[usize::from(*item)];
+        i64::from(*item) + CHANGED * i64::from(version)
+    };
+    let numbers = |items: &[Item]| items.iter().map(number).collect();
     let buckets = system.server.buckets.iter().map(|bucket| {
         let suffix = match bucket.id.suffix {
             0 => String::new(),
@@ -99,7 +106,10 @@ fn numbers(document: &Document, array: &str) -> Vec<i64> {
     let items = document.get_array(array).unwrap().iter();
     // The items of buckets are documents, those of a parent are plain numbers.
     let item = |item: &Bson| match item {
-        Bson::Document(item) => number(item.get("n").unwrap()),
+        Bson::Document(item) => {
+            let version = item.get("version").map_or(0, number);
+            number(item.get("n").unwrap()) + CHANGED * version
+        }
         plain => number(plain),
     };
     items.map(item).collect()

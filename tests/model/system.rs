@@ -1,9 +1,10 @@
 //! The whole system: a server, writers, and everything that may happen next.
 
 use crate::{
+    edit::Change,
     properties::ITEMS,
-    server::{Item, Rules, Server, Statement},
-    writer::{Call, Request, Writer},
+    server::{Item, Rules, Server, Statement, identity_of},
+    writer::{Acknowledged, Call, Request, Writer},
 };
 
 /// A system to search: the rules, the writers' calls, and how much may go wrong.
@@ -37,6 +38,8 @@ pub(crate) struct System {
     pub(crate) acknowledged: u32,
     /// The items that somebody has removed, or is about to.
     pub(crate) removed: u32,
+    /// How often each item was changed, as acknowledged.
+    pub(crate) replaced: [u8; 3 * ITEMS as usize],
     /// The items that a writer was told are not stored.
     pub(crate) refused: u32,
     losses: u8,
@@ -70,7 +73,7 @@ impl Config {
         let calls = &self.writers[usize::from(item / ITEMS)];
         let carries = |call: &Call| match call {
             Call::Append(items) | Call::Push(items) | Call::Insert(items) => items.contains(&item),
-            Call::Remove(_) => false,
+            Call::Remove(_) | Call::Edit(..) => false,
         };
         let nth = calls.iter().position(carries).unwrap_or_default();
         u8::try_from(nth).expect("a handful of calls")
@@ -84,14 +87,20 @@ impl System {
             writers: config.writers.iter().cloned().map(Writer::new).collect(),
             acknowledged: 0,
             removed: 0,
+            replaced: Default::default(),
             refused: 0,
             losses: config.losses,
             crashes: config.crashes,
             rings: config.rings,
         };
         for call in config.writers.iter().flatten() {
-            if let Call::Remove(item) = call {
-                system.removed |= bit(*item);
+            match call {
+                Call::Remove(item) => system.removed |= bit(*item),
+                Call::Edit(identity, Change::Remove) => {
+                    let items = (0..3 * ITEMS).filter(|item| identity_of(*item) == *identity);
+                    system.removed |= items.fold(0, |removed, item| removed | bit(item));
+                }
+                _ => {}
             }
         }
         for writer in &mut system.writers {
@@ -177,8 +186,12 @@ impl System {
         };
         if let Action::Step(_) = action {
             if answered {
-                for item in writer.note_outcomes(rules) {
+                let Acknowledged { stored, replaced } = writer.note_outcomes(rules);
+                for item in stored {
                     next.acknowledged |= bit(item);
+                }
+                if let Some(item) = replaced {
+                    next.replaced[usize::from(item)] += 1;
                 }
             }
         } else {

@@ -1,6 +1,7 @@
 //! The systems that the tests search.
 
 use crate::{
+    edit::Change,
     properties::ITEMS,
     server::{Item, Rules},
     system::Config,
@@ -59,6 +60,10 @@ pub(crate) fn config(name: &'static str, capacity: u8, writers: Vec<Vec<Call>>) 
             counts_openings: true,
             asks_index: true,
             fills_exactly: true,
+            has_identity: false,
+            flag_excludes: true,
+            flag_closes: true,
+            edits_compare: true,
         },
         by_time: false,
         unordered: false,
@@ -170,6 +175,48 @@ pub(crate) fn outliers() -> Vec<Config> {
             config.losses = threshold;
             config
         })
+    };
+    [(1, 2), (2, 1)].into_iter().flat_map(each).collect()
+}
+
+/// A writer that changes the items with these identities, one after the other.
+pub(crate) fn edits(changes: &[(u8, Change)]) -> Vec<Call> {
+    let edit = |(identity, change): &(u8, Change)| Call::Edit(*identity, *change);
+    changes.iter().map(edit).collect()
+}
+
+/// A parent whose items have an identity. The nth item of each writer is the same one.
+pub(crate) fn identified(threshold: u8, capacity: u8, writers: Vec<Vec<Call>>) -> Config {
+    let mut config = config("identity", capacity, writers);
+    config.has_parent = true;
+    config.rules.has_identity = true;
+    config.rules.threshold = threshold;
+    config
+}
+
+/// Pushes of the same items to a parent, while these are removed and changed.
+pub(crate) fn identities() -> Vec<Config> {
+    use Change::{Remove, Replace};
+    let each = |(threshold, capacity)| {
+        [
+            vec![inserts(0, 1, &[2]), pushes(1, &[1, 1]), pushes(2, &[2])],
+            vec![
+                inserts(0, 1, &[1, 1]),
+                pushes(1, &[1, 2]),
+                edits(&[(0, Remove)]),
+            ],
+            vec![
+                inserts(0, 2, &[1]),
+                edits(&[(1, Replace)]),
+                edits(&[(0, Remove), (1, Replace)]),
+            ],
+            vec![
+                inserts(0, 2, &[2]),
+                pushes(1, &[3]),
+                edits(&[(1, Remove), (2, Replace)]),
+            ],
+        ]
+        .map(|writers| identified(threshold, capacity, writers))
     };
     [(1, 2), (2, 1)].into_iter().flat_map(each).collect()
 }

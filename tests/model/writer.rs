@@ -2,6 +2,7 @@
 
 use crate::{
     batch::{Batch, Memory},
+    edit::{Change, Editing},
     next::Answer,
     outlier::Pushing,
     server::{Item, Rules, Server, Statement},
@@ -19,6 +20,15 @@ pub(crate) enum Call {
     Insert(Vec<Item>),
     /// Removes an item from the buckets.
     Remove(Item),
+    /// `remove_item` or `update_item` of the parent's item with this identity.
+    Edit(u8, Change),
+}
+
+/// The items that the answer to a command acknowledges.
+#[derive(Debug, Default)]
+pub(crate) struct Acknowledged {
+    pub(crate) stored: Vec<Item>,
+    pub(crate) replaced: Option<Item>,
 }
 
 /// A call under way.
@@ -27,6 +37,7 @@ pub(crate) enum Task {
     Append(Batch),
     Push(Pushing),
     Remove(Item),
+    Edit(Editing),
 }
 
 /// A command that was sent. Each of its statements has a number, by which the server recognises it.
@@ -139,6 +150,7 @@ impl Writer {
                 }
                 Call::Insert(items) => Task::Push(Pushing::insert(items, rules)),
                 Call::Remove(item) => Task::Remove(item),
+                Call::Edit(identity, change) => Task::Edit(Editing::new(identity, change)),
             });
         }
     }
@@ -169,12 +181,19 @@ impl Writer {
     pub(crate) fn read(&mut self, server: &Server, rules: &Rules) -> bool {
         let read = match self.task.as_mut() {
             Some(Task::Append(batch)) => batch.find_newest_bucket(server, rules),
-            Some(Task::Push(pushing)) => pushing.read(server, rules),
+            Some(Task::Push(pushing)) => {
+                let known = (&mut self.known, self.memory);
+                pushing.read(server, rules, known)
+            }
+            Some(Task::Edit(editing)) => editing.read(server),
             Some(Task::Remove(_)) | None => false,
         };
-        if let Some(Task::Push(pushing)) = &self.task
-            && pushing.is_over()
-        {
+        let is_over = match &self.task {
+            Some(Task::Push(pushing)) => pushing.is_over(),
+            Some(Task::Edit(editing)) => editing.is_over(),
+            _ => false,
+        };
+        if is_over {
             self.task = None;
         }
         read
@@ -185,6 +204,7 @@ impl Writer {
         match &self.task {
             Some(Task::Append(batch)) => batch.must_read(rules),
             Some(Task::Push(pushing)) => pushing.must_read(rules),
+            Some(Task::Edit(editing)) => editing.must_read(),
             Some(Task::Remove(_)) | None => false,
         }
     }
@@ -195,16 +215,17 @@ impl Writer {
             Task::Append(batch) => batch.statements(rules),
             Task::Push(pushing) => pushing.statements(rules),
             Task::Remove(item) => vec![Statement::PullExtras { item: *item }],
+            Task::Edit(editing) => editing.statements(),
         };
         Some(self.request.insert(Request::new(statements)))
     }
 
-    /// Learns from the answer to the command. Returns the items that it acknowledges.
-    pub(crate) fn note_outcomes(&mut self, rules: &Rules) -> Vec<Item> {
+    /// Learns from the answer to the command. Returns what it acknowledges.
+    pub(crate) fn note_outcomes(&mut self, rules: &Rules) -> Acknowledged {
         let (Some(request), Some(task)) = (self.request.take(), self.task.as_mut()) else {
-            return Vec::new();
+            return Acknowledged::default();
         };
-        let mut stored = Vec::new();
+        let (mut stored, mut replaced) = (Vec::new(), None);
         let to_extras = matches!(task, Task::Push(pushing) if pushing.is_at_extras());
         for (statement, (answer, inserted)) in request.statements.iter().zip(&request.answers) {
             // The answer to several statements does not tell.
@@ -220,6 +241,10 @@ impl Writer {
                     pushing.note_outcome(statement, answer, rules, known)
                 }
                 Task::Remove(_) => Vec::new(),
+                Task::Edit(editing) => {
+                    replaced = editing.note_outcome(answer.0);
+                    Vec::new()
+                }
             });
         }
         let over = match task {
@@ -234,11 +259,12 @@ impl Writer {
                 pushing.is_over()
             }
             Task::Remove(_) => true,
+            Task::Edit(editing) => editing.is_over(),
         };
         if over {
             self.task = None;
         }
-        stored
+        Acknowledged { stored, replaced }
     }
 
     /// The driver gives up on the command: its items may be stored. A batch goes on with the items that

@@ -222,7 +222,8 @@ kinds! { collection;
     }
 
     /// Whether the item is larger than a bucket may be ([`max_bytes`](macro@crate::Bucket#max_bytes)),
-    /// or a document with it would exceed 16 MB. Nothing was stored.
+    /// or a document with it would exceed 16 MB; or whether a load in a
+    /// [session](crate::action::AppendMany::session) has more than one transaction takes. Nothing was stored.
     pub fn is_too_large {
         TooLarge =>
             "the document would exceed 16 MB with this item; if the item alone is smaller, another program \
@@ -238,6 +239,9 @@ kinds! { collection;
         ParentTooLarge(bytes: i64) =>
             "the parent would take {bytes} bytes, which exceeds `max_bytes`; nothing was changed: store large data \
              elsewhere, or raise `max_bytes`, to {MAX_BYTES} at most";
+        LoadTooLarge { bytes: usize, keys: usize } =>
+            "in a session, a load may take {bytes} bytes and have {keys} keys (or time windows) at most, since it is \
+             one transaction; nothing was sent: append it without the session, or in several parts";
         EditTooLarge { bytes: usize, most: usize } =>
             "the matching items of one bucket take {bytes} bytes, old and new together, but a command holds \
              {most}; nothing of this bucket was changed: use a narrower filter";

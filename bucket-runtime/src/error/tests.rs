@@ -84,6 +84,10 @@ fn of_items() -> Vec<Kind> {
             max: 100,
         },
         Kind::NoRoom(200),
+        Kind::LoadTooLarge {
+            bytes: 100,
+            keys: 10,
+        },
         Kind::EditTooLarge {
             bytes: 200,
             most: 100,

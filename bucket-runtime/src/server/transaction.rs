@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use mongodb::{ClientSession, error::Error as DriverError};
+use mongodb::{ClientSession, error::Error as DriverError, options::ReadConcern};
 use tokio::{task::JoinError, time::Instant};
 
 use crate::{
@@ -26,6 +26,10 @@ const LONGEST_RACE_PAUSE: Duration = Duration::from_millis(500);
 /// The body of a transaction, between its begin and its commit.
 pub(crate) trait Attempt: Send + Sync + 'static {
     type Output: Send;
+
+    /// Whether it compares reads of several documents, which a cluster otherwise gives as they are at a different
+    /// moment on each shard.
+    const READS_ONE_MOMENT: bool = false;
 
     fn attempt<'s>(&'s self, session: &'s mut ClientSession)
     -> BoxFuture<'s, Result<Self::Output>>;
@@ -63,7 +67,7 @@ pub(crate) async fn run_in<A: Attempt>(
     };
     // The driver refuses to begin a transaction within another one. (A session that reads from a snapshot
     // cannot begin one, either: the server refuses its writes.)
-    match session.start_transaction().await {
+    match begin::<A>(session).await {
         Err(_) => attempt.attempt(session).await,
         Ok(()) => commit_or_retry(server, &attempt, session).await,
     }
@@ -72,12 +76,20 @@ pub(crate) async fn run_in<A: Attempt>(
 async fn begin_and_commit<A: Attempt>(server: &Server, attempt: &A) -> Result<A::Output> {
     let begun = async {
         let mut session = server.collection().client().start_session().await?;
-        session.start_transaction().await?;
+        begin::<A>(&mut session).await?;
         Ok(session)
     };
     let begun: Result<_, DriverError> = begun.await;
     let mut session = begun.map_err(|error| server.target().read_error(error))?;
     commit_or_retry(server, attempt, &mut session).await
+}
+
+async fn begin<A: Attempt>(session: &mut ClientSession) -> Result<(), DriverError> {
+    let begin = session.start_transaction();
+    match A::READS_ONE_MOMENT {
+        true => begin.read_concern(ReadConcern::snapshot()).await,
+        false => begin.await,
+    }
 }
 
 /// Runs the body of a transaction that has begun, and commits it; again from its begin after a lost race.
@@ -109,7 +121,7 @@ async fn commit_or_retry<A: Attempt>(
         call::again(Again::LostRace);
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LONGEST_RACE_PAUSE);
-        let again = session.start_transaction().await;
+        let again = begin::<A>(session).await;
         again.map_err(|error| server.target().read_error(error))?;
     }
 }

@@ -18,6 +18,7 @@ mod buffer;
 mod commands;
 mod failed;
 mod fill;
+mod in_session;
 mod key_items;
 mod load;
 mod measure;
@@ -29,15 +30,16 @@ mod store;
 use std::{mem, pin::Pin, sync::Arc};
 
 use futures_util::{Stream, StreamExt, stream};
-use mongodb::bson::DateTime;
+use mongodb::{ClientSession, bson::DateTime};
 
-use self::buffer::LoadBuffer;
 pub use self::failed::{AppendManyError, FailedItem};
+use self::{buffer::LoadBuffer, in_session::LoadInSession};
 pub(crate) use self::{commands::Commands, key_items::KeyItems};
 use crate::{
     Bucket, Buckets, Result,
     error::Kind,
     schema::id,
+    server::{call, transaction},
     write::{engine::Engine, item::UntypedItem},
 };
 
@@ -111,6 +113,7 @@ pub struct AppendMany<'i, T> {
     items: Pin<Box<dyn Stream<Item = T> + Send + 'i>>,
     buffer: usize,
     progress: OnProgress<'i>,
+    session: Option<&'i mut ClientSession>,
 }
 
 type OnProgress<'p> = Box<dyn FnMut(u64) + Send + 'p>;
@@ -122,6 +125,7 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
             items: Box::pin(items),
             buffer: DEFAULT_BUFFER,
             progress: Box::new(|_| ()),
+            session: None,
         }
     }
 
@@ -139,7 +143,46 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
         self
     }
 
-    pub(crate) async fn execute(self) -> Result<u64, AppendManyError<T>> {
+    /// Stores the items in this session, in one transaction: all of them, or none. If the session is in a
+    /// transaction, they are a part of it, and stored when you commit it.
+    ///
+    /// This is for items that a single transaction takes: at most 8 MiB, of at most 1,000 keys (or time windows).
+    /// A larger load is refused before anything is sent. [`buffer`](Self::buffer) has no effect.
+    ///
+    /// Round trips: for each key one to its open bucket, and up to three for each bucket that it opens; with
+    /// `#[bucket(unique)]` one more for each of these. Without a transaction of yours, one more for the commit,
+    /// and all of them again after a lost race.
+    ///
+    /// A dropped future, and an error of any item, leave none stored: [`failed`](AppendManyError::failed) has all
+    /// items, with that error. In a transaction of yours, abort it then, since some may have been written in it;
+    /// after a lost race the error has the driver's label `TransientTransactionError`, and the transaction can run
+    /// again. Transactions need a replica set or a sharded cluster.
+    ///
+    /// # Errors
+    ///
+    /// [`is_too_large`](crate::Error::is_too_large) for more than a transaction takes; others as without a session.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, Buckets, mongodb::ClientSession};
+    /// # async fn example<Trade: Bucket>(
+    /// #     trades: Buckets<Trade>, fills: Vec<Trade>, mut session: ClientSession,
+    /// # ) -> Result<(), Box<dyn std::error::Error>> {
+    /// session.start_transaction().await?;
+    /// trades.append_many(fills).session(&mut session).await?;
+    /// // … the order that these trades fill, in the same session
+    /// session.commit_transaction().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn session(mut self, session: impl Into<&'i mut ClientSession>) -> Self {
+        self.session = Some(session.into());
+        self
+    }
+
+    pub(crate) async fn execute(mut self) -> Result<u64, AppendManyError<T>> {
+        if let Some(session) = self.session.take() {
+            return self.execute_in(session).await;
+        }
         let (mut items, mut progress) = (self.items, self.progress);
         let max_failed = self.buffer / mem::size_of::<FailedItem<T>>();
         let mut buffer = LoadBuffer::new(self.engine, self.buffer, max_failed);
@@ -170,6 +213,27 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
             is_over |= buffer.is_over();
         }
         AppendManyError::unless_empty(buffer.load.stored(), failed)
+    }
+
+    async fn execute_in(self, session: &mut ClientSession) -> Result<u64, AppendManyError<T>> {
+        let (engine, mut items, mut progress) = (self.engine, self.items, self.progress);
+        engine.server.called_for(None);
+        let (mut load, mut taken) = (LoadInSession::new(engine.clone()), Vec::new());
+        while let Some(item) = items.next().await {
+            let added = load.add(&item);
+            taken.push(item);
+            if let Err(error) = added {
+                return Err(AppendManyError::of_all(taken, &error));
+            }
+        }
+        if taken.is_empty() {
+            return Ok(0);
+        }
+        let stored = transaction::run_in(&engine.server, load, Some(session)).await;
+        let stored = stored.map_err(|error| AppendManyError::of_all(taken, &error))?;
+        call::items(stored as usize);
+        progress(stored);
+        Ok(stored)
     }
 }
 

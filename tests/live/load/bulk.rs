@@ -4,4 +4,5 @@ pub(crate) mod cut;
 pub(crate) mod failed;
 pub(crate) mod keys;
 pub(crate) mod like_single;
+pub(crate) mod sessions;
 pub(crate) mod stream;

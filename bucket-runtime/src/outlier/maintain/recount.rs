@@ -38,6 +38,8 @@ struct RecountTotal {
 impl Attempt for RecountTotal {
     type Output = Option<(Bson, u64)>;
 
+    const READS_ONE_MOMENT: bool = true;
+
     fn attempt<'s>(
         &'s self,
         session: &'s mut ClientSession,

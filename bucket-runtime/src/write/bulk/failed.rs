@@ -18,7 +18,7 @@ pub struct FailedItem<T> {
 
 /// An append of many items that did not store all of them.
 ///
-/// The others are stored. No further items are taken from the caller's iterator or stream after an error
+/// The others are stored; in a [session](crate::action::AppendMany::session) none is. No further items are taken from the caller's iterator or stream after an error
 /// that affects more than single items, such as a lost connection, or once the failed items would exceed
 /// the [`buffer`](crate::action::AppendMany::buffer): pass `iter.by_ref()` to keep the rest.
 #[derive(Debug, Clone)]
@@ -33,6 +33,19 @@ impl<T> AppendManyError<T> {
         match failed.is_empty() {
             true => Ok(stored),
             false => Err(Self { stored, failed }),
+        }
+    }
+
+    /// No item is stored, all for this reason; at least one.
+    pub(super) fn of_all(items: Vec<T>, error: &Error) -> Self {
+        let failed = items.into_iter().zip(0..).map(|(item, index)| FailedItem {
+            index,
+            item,
+            error: error.clone(),
+        });
+        Self {
+            stored: 0,
+            failed: failed.collect(),
         }
     }
 

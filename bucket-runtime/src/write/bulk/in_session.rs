@@ -1,0 +1,111 @@
+//! A load in the caller's session: one transaction, which stores all of its items or none.
+//!
+//! The append protocol stores the items of one key after the other, as it does for single appends in a transaction: it
+//! reads where it would otherwise learn from a refusal, which aborts the transaction.
+
+use std::collections::{HashMap, HashSet};
+
+use futures_util::future::BoxFuture;
+use mongodb::ClientSession;
+
+use super::check;
+use crate::{
+    Result,
+    error::Kind,
+    protocol::command::IndexedScope,
+    server::transaction::Attempt,
+    value::element::comparable,
+    write::{
+        appended::Appended,
+        engine::{Batch, COMMAND_BYTES, Engine},
+        item::{self, Entry, UntypedItem},
+    },
+};
+
+/// How many keys (or time windows) a load in a session has at most. Each takes a round trip, and the server ends a
+/// transaction after a minute.
+const MOST_KEYS: usize = 1000;
+
+/// The items of a load that belong to one transaction, by key.
+pub(super) struct LoadInSession {
+    engine: Engine,
+    keys: Vec<(IndexedScope, Vec<Entry>)>,
+    /// The place of each key in `keys`, by the prefix of its ids.
+    places: HashMap<String, usize>,
+    /// The keys and identities of the items, where the struct has a `unique` field.
+    identities: HashSet<Vec<String>>,
+    bytes: usize,
+}
+
+impl LoadInSession {
+    pub(super) fn new(engine: Engine) -> Self {
+        Self {
+            engine,
+            keys: Vec::new(),
+            places: HashMap::new(),
+            identities: HashSet::new(),
+            bytes: 0,
+        }
+    }
+
+    /// Adds an item, unless an earlier one has its identity; or an error if the load cannot be stored with it.
+    pub(super) fn add(&mut self, item: &dyn UntypedItem) -> Result<()> {
+        check(&self.engine, item)?;
+        let scope = item.scope().by(self.engine.index.get());
+        let fail = |kind| self.engine.target_of(&scope).error(kind);
+        let entry = item::entry(item, &scope, &fail)?;
+        if self.is_twin(item, &scope) {
+            return Ok(());
+        }
+        self.bytes += entry.size;
+        let next = self.keys.len();
+        let place = *self.places.entry(scope.prefix.clone()).or_insert(next);
+        if place == next {
+            self.keys.push((scope, Vec::new()));
+        }
+        self.keys[place].1.push(entry);
+        if self.bytes <= COMMAND_BYTES && self.keys.len() <= MOST_KEYS {
+            return Ok(());
+        }
+        let too_large = Kind::LoadTooLarge {
+            bytes: COMMAND_BYTES,
+            keys: MOST_KEYS,
+        };
+        Err(self.engine.server.target().error(too_large))
+    }
+
+    /// Whether an earlier item of the key has the item's identity: the refusal of the second one would abort the
+    /// transaction.
+    fn is_twin(&mut self, item: &dyn UntypedItem, scope: &IndexedScope) -> bool {
+        let identity = scope
+            .spec
+            .unique
+            .and_then(|field| item::identity(item, field));
+        let Some(identity) = identity else {
+            return false;
+        };
+        let key = scope.parts.iter().map(|part| &part.value);
+        let named = key.chain([&identity]).map(comparable).collect();
+        !self.identities.insert(named)
+    }
+}
+
+impl Attempt for LoadInSession {
+    /// How many items were not there before.
+    type Output = u64;
+
+    fn attempt<'s>(&'s self, session: &'s mut ClientSession) -> BoxFuture<'s, Result<u64>> {
+        Box::pin(async move {
+            let mut stored = 0;
+            for (scope, entries) in &self.keys {
+                let mut batch = Batch::new(scope.clone(), entries.iter().cloned());
+                self.engine.append(&mut batch, Some(&mut *session)).await?;
+                let answers = batch.done.iter().map(|(_, appended)| appended);
+                stored += answers
+                    .filter(|answer| **answer == Appended::Stored)
+                    .count();
+            }
+            Ok(stored as u64)
+        })
+    }
+}

@@ -1,0 +1,271 @@
+//! `append_many` in a session: one transaction.
+
+use bucket_runtime::{
+    Bucket, Error,
+    mongodb::{
+        Database,
+        bson::{DateTime, Document},
+        error::{Error as DriverError, TRANSIENT_TRANSACTION_ERROR},
+    },
+};
+use tokio::task::JoinSet;
+
+use crate::{
+    append::sessions::{client, opened, read},
+    support::{
+        database::{Live, Recorded, dense_buckets, documents, fresh},
+        zoo::ticks::{Numbered1, Numbered3, Seconds1, Seconds3, Tick, Windows2},
+    },
+};
+
+/// Items of two keys in turn.
+fn of_two_keys<T: Tick>(n: impl IntoIterator<Item = i64>) -> Vec<T> {
+    let of_both = |n| [T::new(5, n), T::new(6, n)];
+    n.into_iter().flat_map(of_both).collect()
+}
+
+/// Into an open bucket, into further buckets, and into the first bucket of a key.
+async fn begun<T: Tick>(
+    db: &Database,
+) -> (
+    bucket_runtime::Buckets<T>,
+    bucket_runtime::mongodb::ClientSession,
+) {
+    let (steps, session) = opened::<T>(db).await;
+    for n in 0..4 {
+        steps.append(&T::new(5, n)).await.unwrap();
+    }
+    (steps, session)
+}
+
+async fn aborted<T: Tick>(db: &Database) {
+    let (steps, mut session) = begun::<T>(db).await;
+    let before = documents(steps.collection()).await;
+    session.start_transaction().await.unwrap();
+    let load = steps.append_many(of_two_keys(4..12)).session(&mut session);
+    assert_eq!(load.await.unwrap(), 16);
+    assert_eq!(steps.count(&5).session(&mut session).await.unwrap(), 12);
+    assert_eq!(documents(steps.collection()).await, before, "not committed");
+    session.abort_transaction().await.unwrap();
+    assert_eq!(documents(steps.collection()).await, before);
+    // The handle has learned nothing that is not so.
+    steps.append(&T::new(5, 4)).await.unwrap();
+    steps.append(&T::new(6, 0)).await.unwrap();
+    assert_eq!(steps.append_many(of_two_keys(5..9)).await.unwrap(), 8);
+    assert_eq!(read(&steps, 5).await, Vec::from_iter(0..9));
+    assert_eq!(read(&steps, 6).await, [0, 5, 6, 7, 8]);
+    dense_buckets(&steps).await;
+}
+
+#[bucket_testkit::test]
+async fn g1_an_aborted_transaction_stores_nothing_of_a_load(db: Live) {
+    aborted::<Seconds1>(&db).await;
+    aborted::<Seconds3>(&db).await;
+    aborted::<Numbered1>(&db).await;
+    aborted::<Numbered3>(&db).await;
+    aborted::<Windows2>(&db).await;
+}
+
+async fn committed<T: Tick>(db: &Database, by_caller: bool) {
+    let (steps, mut session) = begun::<T>(db).await;
+    if by_caller {
+        session.start_transaction().await.unwrap();
+    }
+    let mut told = Vec::new();
+    let load = steps.append_many(of_two_keys(4..12));
+    let load = load.on_progress(|stored| told.push(stored));
+    assert_eq!(load.session(&mut session).await.unwrap(), 16);
+    assert_eq!(told, [16]);
+    if by_caller {
+        steps
+            .append(&T::new(6, 12))
+            .session(&mut session)
+            .await
+            .unwrap();
+        session.commit_transaction().await.unwrap();
+    } else {
+        steps.append(&T::new(6, 12)).await.unwrap();
+    }
+    assert_eq!(read(&steps, 5).await, Vec::from_iter(0..12));
+    assert_eq!(read(&steps, 6).await, Vec::from_iter(4..13));
+    dense_buckets(&steps).await;
+    let nothing = steps.append_many(Vec::new()).session(&mut session);
+    assert_eq!(nothing.await.unwrap(), 0);
+}
+
+#[bucket_testkit::test]
+async fn g1_g2_g3_g5_a_load_in_a_session_is_stored_whole_and_in_order(db: Live) {
+    for by_caller in [false, true] {
+        committed::<Seconds1>(&db, by_caller).await;
+        committed::<Seconds3>(&db, by_caller).await;
+        committed::<Numbered1>(&db, by_caller).await;
+        committed::<Numbered3>(&db, by_caller).await;
+        committed::<Windows2>(&db, by_caller).await;
+    }
+}
+
+/// Half of the writers have transactions of their own, a fourth lets the call make them, and a fourth appends
+/// single items.
+async fn race<T: Tick>(db: &Database) {
+    let (steps, _) = opened::<T>(db).await;
+    let mut writers = JoinSet::new();
+    for writer in 0..8 {
+        let steps = steps.clone();
+        writers.spawn(async move {
+            let mut session = client(&steps).start_session().await.unwrap();
+            for begin in [0, 4, 8] {
+                let items = of_two_keys::<T>((writer * 100 + begin)..(writer * 100 + begin + 4));
+                match writer % 4 {
+                    0 => {
+                        for item in &items {
+                            steps.append(item).await.unwrap();
+                        }
+                    }
+                    1 => {
+                        let load = steps.append_many(items).session(&mut session);
+                        assert_eq!(load.await.unwrap(), 8);
+                    }
+                    _ => {
+                        let context = (steps.clone(), items);
+                        let run = session.start_transaction();
+                        let run = run.and_run(context, |session, (steps, items)| {
+                            Box::pin(async move {
+                                let load = steps.append_many(items.clone()).session(session);
+                                load.await.map_err(Error::from).map_err(DriverError::from)
+                            })
+                        });
+                        assert_eq!(run.await.unwrap(), 8);
+                    }
+                }
+            }
+        });
+    }
+    writers.join_all().await;
+    for k in [5, 6] {
+        let mut stored = read(&steps, k).await;
+        for writer in 0..8 {
+            let of_writer = stored.iter().filter(|n| **n / 100 == writer);
+            let expected = (0..12).map(|n| writer * 100 + n);
+            assert!(of_writer.copied().eq(expected), "G5: {stored:?}");
+        }
+        stored.sort_unstable();
+        stored.dedup();
+        assert_eq!(stored.len(), 8 * 12, "G1: each item once");
+    }
+    dense_buckets(&steps).await;
+}
+
+#[bucket_testkit::test(multi_thread)]
+async fn g1_g2_g3_loads_in_sessions_beside_single_appends(db: Live) {
+    race::<Seconds3>(&db).await;
+    race::<Numbered3>(&db).await;
+    race::<Windows2>(&db).await;
+}
+
+/// A transaction that lost a race may run again, and tells so.
+#[bucket_testkit::test]
+async fn g1_the_loser_of_a_race_stores_nothing_and_may_run_again(db: Live) {
+    let (steps, mut loser) = begun::<Numbered3>(&db).await;
+    loser.start_transaction().await.unwrap();
+    assert_eq!(steps.count(&5).session(&mut loser).await.unwrap(), 4);
+    steps.append(&Numbered3::new(5, 100)).await.unwrap();
+    let load = steps.append_many(of_two_keys(4..8)).session(&mut loser);
+    let error = load.await.unwrap_err();
+    assert_eq!((error.stored(), error.failed().len()), (0, 8));
+    assert!(
+        error
+            .failed()
+            .iter()
+            .all(|failed| !failed.error.is_maybe_stored())
+    );
+    let driver = DriverError::from(Error::from(error));
+    assert!(driver.contains_label(TRANSIENT_TRANSACTION_ERROR));
+    let _ = loser.abort_transaction().await;
+    assert_eq!(read(&steps, 5).await, [0, 1, 2, 3, 100]);
+    assert_eq!(read(&steps, 6).await, [0; 0]);
+}
+
+#[bucket_testkit::test]
+async fn what_is_too_much_for_a_transaction_is_refused_before_anything_is_sent(
+    Recorded(db, record): Recorded,
+) {
+    let steps = fresh::<Seconds3>(&db).await;
+    let mut session = client(&steps).start_session().await.unwrap();
+    session.start_transaction().await.unwrap();
+    record.take();
+    let mut items = (0..2000).map(|k| Seconds3::new(k, k));
+    let load = steps.append_many(items.by_ref()).session(&mut session);
+    let error = load.await.unwrap_err();
+    assert!(error.as_ref().is_too_large(), "{error}");
+    assert!(!error.as_ref().is_maybe_stored());
+    assert_eq!((error.stored(), error.failed().len()), (0, 1001));
+    assert_eq!(items.next().unwrap().n(), 1001, "no further one was taken");
+
+    // The last of these no bucket can hold.
+    let unfit = Seconds3::new(5, 2).at(i64::MAX);
+    let load = [Seconds3::new(5, 0), Seconds3::new(5, 1), unfit];
+    let error = steps.append_many(load).session(&mut session);
+    let error = error.await.unwrap_err();
+    assert!(error.as_ref().is_out_of_range(), "{error}");
+    assert_eq!((error.stored(), error.failed().len()), (0, 3));
+    assert_eq!(record.take(), [] as [Document; 0]);
+    // So the transaction goes on.
+    let load = (0..1000).map(|k| Seconds3::new(k, k));
+    let load = steps.append_many(load).session(&mut session);
+    assert_eq!(load.await.unwrap(), 1000);
+    session.commit_transaction().await.unwrap();
+    assert_eq!(documents(steps.collection()).await.len(), 1000);
+}
+
+#[bucket_testkit::test]
+async fn a_load_in_a_session_takes_the_round_trips_of_its_docs(Recorded(db, record): Recorded) {
+    let steps = fresh::<Numbered3>(&db).await;
+    let mut session = client(&steps).start_session().await.unwrap();
+    for k in [5, 6] {
+        steps.append(&Numbered3::new(k, 0)).await.unwrap();
+    }
+    record.take();
+    let load = steps.append_many(of_two_keys(1..3)).session(&mut session);
+    assert_eq!(load.await.unwrap(), 4);
+    // An update of each open bucket, and the commit.
+    assert_eq!(record.take().len(), 3);
+    let load = steps.append_many((0..6).map(|n| Numbered3::new(7, n)));
+    assert_eq!(load.session(&mut session).await.unwrap(), 6);
+    let commands = record.take().len();
+    assert!(commands <= 2 * 3 + 1, "{commands}");
+}
+
+/// An order may be sent twice.
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "orders", id = "{shop}_{at}", capacity = 3)]
+struct Order {
+    shop: i64,
+    at: DateTime,
+    #[bucket(unique)]
+    number: i64,
+}
+
+fn order(number: i64) -> Order {
+    let at = DateTime::from_millis(1_698_335_223_434);
+    Order {
+        shop: 1,
+        at,
+        number,
+    }
+}
+
+#[bucket_testkit::test]
+async fn g1_what_is_there_already_is_left_out_and_not_counted(db: Live) {
+    let orders = fresh::<Order>(&db).await;
+    orders.append_many((0..5).map(order)).await.unwrap();
+    let mut session = orders.collection().client().start_session().await.unwrap();
+    session.start_transaction().await.unwrap();
+    let load = [3, 7, 0, 7, 8, 9].map(order);
+    let load = orders.append_many(load).session(&mut session);
+    assert_eq!(load.await.unwrap(), 3);
+    session.commit_transaction().await.unwrap();
+    let stored = crate::support::database::items(&orders, &1).await;
+    let stored: Vec<_> = stored.iter().map(|order| order.number).collect();
+    assert_eq!(stored, [0, 1, 2, 3, 4, 7, 8, 9]);
+    dense_buckets(&orders).await;
+}
