@@ -201,6 +201,14 @@ impl Bucket {
     }
 }
 
+impl Parent {
+    fn takes(&self, items: &[Item], rules: &Rules) -> bool {
+        let is_closed = self.flag && rules.flag_closes;
+        let is_double = rules.has_identity && holds_any(&self.items, items);
+        !is_closed && !is_double && self.items.len() + items.len() <= rules.threshold.into()
+    }
+}
+
 impl Server {
     /// A server without buckets but perhaps one of a later moment, which is sealed and empty; a ring, if
     /// there is one, leaves this slot free.
@@ -262,11 +270,7 @@ impl Server {
             Statement::InsertBucket { .. } => return None,
             Statement::PullExtras { item } => self.pull(*item, rules),
             Statement::Push { items } => match &mut self.parent {
-                Some(parent)
-                    if !(parent.flag && rules.flag_closes)
-                        && !(rules.has_identity && holds_any(&parent.items, items))
-                        && parent.items.len() + items.len() <= rules.threshold.into() =>
-                {
+                Some(parent) if parent.takes(items, rules) => {
                     parent.items.extend_from_slice(items);
                     Answer::Stored
                 }
