@@ -13,6 +13,7 @@ mod filtered;
 mod handles;
 mod hot;
 mod line;
+mod lone;
 mod long_load;
 mod many_keys;
 mod migrate;
@@ -70,6 +71,7 @@ async fn run(options: Options) -> Result<()> {
         // First, since memory that another theme has freed would not count.
         long_load::THEME,
         append::THEME,
+        lone::THEME,
         hot::THEME,
         steady::THEME,
         many_keys::THEME,
