@@ -74,8 +74,7 @@ impl LoadInSession {
         Err(self.engine.server.target().error(too_large))
     }
 
-    /// Whether an earlier item of the key has the item's identity: the refusal of the second one would abort the
-    /// transaction.
+    /// Whether an earlier item of the key has the item's identity: the unique index does not see two in one bucket.
     fn is_twin(&mut self, item: &dyn UntypedItem, scope: &IndexedScope) -> bool {
         let identity = scope
             .spec
