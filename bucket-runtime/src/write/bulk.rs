@@ -164,7 +164,7 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets, mongodb::ClientSession};
-    /// # async fn example<Trade: Bucket>(
+    /// # async fn example<Trade: Bucket + std::fmt::Debug>(
     /// #     trades: Buckets<Trade>, fills: Vec<Trade>, mut session: ClientSession,
     /// # ) -> Result<(), Box<dyn std::error::Error>> {
     /// session.start_transaction().await?;
