@@ -67,7 +67,7 @@ async fn run(options: Options) -> Result<()> {
     let report = Report::begin(options);
     let server = Server::start().await?;
     let bench = Bench::new(&server, report.clone()).await?;
-    let themes: [Theme; 21] = [
+    let themes: [Theme; 22] = [
         // First, since memory that another theme has freed would not count.
         long_load::THEME,
         append::THEME,
