@@ -12,7 +12,7 @@ use crate::bench::{Bench, Theme};
 
 pub(crate) const THEME: Theme = Theme {
     name: "outlier",
-    figures: &[&TYPICAL_READ, &LIST, &PUSH],
+    figures: &[&TYPICAL_READ, &LIST, &NEWEST, &PUSH],
     measure: |bench| Box::pin(measure(bench)),
 };
 
@@ -26,6 +26,12 @@ static LIST: Figure = Figure::new(
     "outlier_list",
     Unit::Micros,
     "list of 100 parents, one of them having 100,000 items, against none having them",
+)
+.to_reach(1.1);
+static NEWEST: Figure = Figure::new(
+    "outlier_newest_page",
+    Unit::Micros,
+    "page of the ten newest items of a typical parent, 1 % of all having 100,000 items, against none having them",
 )
 .to_reach(1.1);
 static PUSH: Figure = Figure::new(
@@ -84,6 +90,16 @@ async fn measure(bench: Bench) -> Result<()> {
             [("with an outlier", ours), ("without", peer)],
         );
     }
+    if bench.wants(&[&NEWEST]) {
+        let contestants = [&mixed, &typical].map(|books| newest_page(books.clone()));
+        let samples = in_turn(bench.pick(100, 15), contestants).await?;
+        let [ours, peer] = &samples;
+        report.figure(&NEWEST, ours, peer);
+        bars = bars.group(
+            "page of the ten newest items",
+            [("with outliers", ours), ("without", peer)],
+        );
+    }
     if bench.wants(&[&PUSH]) {
         let contestants = [true, false].map(|to| push(mixed.clone(), to));
         let samples = in_turn(bench.pick(60, 12), contestants).await?;
@@ -138,6 +154,21 @@ fn read(books: Outliers<Book>) -> Contestant {
             async move {
                 let parent = books.get(&id).await?.ok_or("there is no such book")?;
                 assert!(!parent.has_extras, "book {id} is an outlier");
+                Ok(())
+            }
+        },
+    )
+}
+
+fn newest_page(books: Outliers<Book>) -> Contestant {
+    Contestant::calls(
+        1,
+        |round| (0..25).map(|nth| typical(round * 25 + nth)).collect(),
+        move |id| {
+            let books = books.clone();
+            async move {
+                let page = books.items(&id).newest_first().page_of_items(10).await?;
+                assert_eq!(page.items.len(), 10, "book {id}");
                 Ok(())
             }
         },
