@@ -1,6 +1,12 @@
 //! Many handles on few keys, as many small processes would have them: their appends do not travel together.
 
-use std::time::Instant;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Instant,
+};
 
 use bucket_benches::{Contestant, Figure, Result, Samples, Unit, in_turn, rate};
 use bucket_runtime::{
@@ -11,12 +17,13 @@ use tokio::task::JoinSet;
 
 use crate::{
     bench::{Bench, Theme},
+    peers,
     trade::{Flat, Trade, trade},
 };
 
 pub(crate) const THEME: Theme = Theme {
     name: "handles",
-    figures: &[&MANY_VS_SOME],
+    figures: &[&MANY_VS_SOME, &BY_HAND],
     measure: |bench| Box::pin(measure(bench)),
 };
 
@@ -27,17 +34,57 @@ static MANY_VS_SOME: Figure = Figure::new(
 )
 .to_reach(0.9);
 
+static BY_HAND: Figure = Figure::new(
+    "by_hand_100_writers_vs_16",
+    Unit::ItemsPerSecond,
+    "the same by hand: upserts by writers that know the bucket of each trade beforehand",
+);
+
 const KEYS: usize = 3;
 
 async fn measure(bench: Bench) -> Result<()> {
     let items = bench.pick(3000, 800);
-    let contestants = [100, 16].map(|handles| {
+    let ours = |handles| {
         let bench = bench.clone();
         Contestant::new(move |_| append(bench.clone(), handles, items))
-    });
-    let [many, some] = &in_turn(bench.pick(5, 3), contestants).await?;
+    };
+    let by_hand = |writers| {
+        let bench = bench.clone();
+        Contestant::new(move |_| push_by_hand(bench.clone(), writers, items))
+    };
+    let contestants = [ours(100), ours(16), by_hand(100), by_hand(16)];
+    let [many, some, by_hand_many, by_hand_some] = &in_turn(bench.pick(5, 3), contestants).await?;
     bench.report.figure(&MANY_VS_SOME, many, some);
+    bench.report.figure(&BY_HAND, by_hand_many, by_hand_some);
     Ok(())
+}
+
+/// The same with upserts by writers that know the bucket of each item beforehand, so that no race is lost.
+async fn push_by_hand(bench: Bench, writers: usize, items: usize) -> Result<Samples> {
+    let collection = bench.db.collection::<Document>(&bench.fresh("handles"));
+    let started = Instant::now();
+    let mut set = JoinSet::new();
+    let next = Arc::new(AtomicUsize::new(0));
+    for _ in 0..writers {
+        let (collection, next) = (collection.clone(), Arc::clone(&next));
+        set.spawn(async move {
+            loop {
+                let nth = next.fetch_add(1, Ordering::Relaxed);
+                if nth >= items {
+                    return Result::Ok(());
+                }
+                let key = nth % KEYS;
+                let id = format!("{key}_{}", nth / KEYS / 10);
+                peers::upsert_by_exact_id(&collection, id, trade(key as i64, nth)).await?;
+            }
+        });
+    }
+    while let Some(written) = set.join_next().await {
+        written??;
+    }
+    let samples = rate(items, started);
+    collection.drop().await?;
+    Ok(samples)
 }
 
 /// Appends the items through this many handles, each of which appends one after the other.

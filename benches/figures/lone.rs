@@ -21,7 +21,7 @@ use crate::{
 
 pub(crate) const THEME: Theme = Theme {
     name: "lone",
-    figures: &[&SERVER, &CLIENT],
+    figures: &[&SERVER, &CLIENT, &BY_HAND_SERVER, &BY_HAND_CLIENT],
     measure: |bench| Box::pin(measure(bench)),
 };
 
@@ -37,6 +37,16 @@ static CLIENT: Figure = Figure::new(
     "the same, CPU time of the client for each item",
 )
 .to_reach(1.25);
+static BY_HAND_SERVER: Figure = Figure::new(
+    "lone_by_hand_server_cpu",
+    Unit::Micros,
+    "upsert by hand, by the only writer, which counts and so knows the bucket, against flat `insert_one`: CPU time of the server for each item",
+);
+static BY_HAND_CLIENT: Figure = Figure::new(
+    "lone_by_hand_client_cpu",
+    Unit::Micros,
+    "the same, CPU time of the client for each item",
+);
 
 async fn measure(bench: Bench) -> Result<()> {
     let mut options = DatabaseOptions::default();
@@ -47,26 +57,38 @@ async fn measure(bench: Bench) -> Result<()> {
         .database_with_options(bench.db.name(), options);
     let collection = db.collection::<Document>(&bench.fresh("append"));
     let buckets = Trade::buckets_in(collection).await?;
+    let by_hand = db.collection::<Document>(&bench.fresh("by_hand"));
+    let appended = Arc::new(AtomicUsize::new(0));
     let flat = peers::flat(&db, &bench.fresh("flat")).await?;
-    let contestants = [
-        contestant(&bench, move |trade| {
-            let buckets = buckets.clone();
-            async move { Ok(buckets.append(&trade.into()).await.map(drop)?) }
-        })
-        .await?,
-        contestant(&bench, move |trade: Flat| {
-            let flat = flat.clone();
-            async move { Ok(flat.insert_one(&trade).await.map(drop)?) }
-        })
-        .await?,
-    ];
+    let contestants =
+        [
+            contestant(&bench, move |trade| {
+                let buckets = buckets.clone();
+                async move { Ok(buckets.append(&trade.into()).await.map(drop)?) }
+            })
+            .await?,
+            contestant(&bench, move |trade: Flat| {
+                let (by_hand, nth) = (by_hand.clone(), appended.fetch_add(1, Ordering::Relaxed));
+                async move {
+                    peers::upsert_by_exact_id(&by_hand, format!("1_{}", nth / 10), trade).await
+                }
+            })
+            .await?,
+            contestant(&bench, move |trade: Flat| {
+                let flat = flat.clone();
+                async move { Ok(flat.insert_one(&trade).await.map(drop)?) }
+            })
+            .await?,
+        ];
     let samples = in_turn(bench.pick(9, 3), contestants).await?;
-    let [ours, flat] = samples.map(|samples| {
+    let [ours, by_hand, flat] = samples.map(|samples| {
         let side = |nth| Samples::from_iter(samples.iter().skip(nth).step_by(2).copied());
         [side(0), side(1)]
     });
     bench.report.figure(&SERVER, &ours[0], &flat[0]);
     bench.report.figure(&CLIENT, &ours[1], &flat[1]);
+    bench.report.figure(&BY_HAND_SERVER, &by_hand[0], &flat[0]);
+    bench.report.figure(&BY_HAND_CLIENT, &by_hand[1], &flat[1]);
     Ok(())
 }
 
