@@ -78,6 +78,8 @@ mod golden;
 pub mod pure;
 
 pub use crate::protocol::field;
+#[cfg(feature = "tracing")]
+pub use crate::server::call::trace_server;
 pub use mongodb;
 pub use mongodb::bson;
 
