@@ -18,6 +18,8 @@ mod traced;
 
 #[cfg(not(feature = "tracing"))]
 pub(crate) use silent::{Calls, Span, SpannedRequest, read_span, run, span, stream};
+#[cfg(all(feature = "metrics", feature = "__pure"))]
+pub use traced::METERS_ON;
 #[cfg(feature = "tracing")]
 pub use traced::trace_server;
 #[cfg(feature = "tracing")]

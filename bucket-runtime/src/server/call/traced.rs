@@ -17,6 +17,8 @@ use mongodb::{Collection, bson::Document, error::Error as DriverError};
 use tracing::Span;
 
 use self::counted::CountedCall;
+#[cfg(all(feature = "metrics", feature = "__pure"))]
+pub use self::meters::METERS_ON;
 pub(crate) use self::request::SpannedRequest;
 pub use self::server::trace_server;
 use super::Again;
@@ -104,7 +106,11 @@ where
 
 /// Whether nobody wants to know of the call.
 fn is_unseen((_, span): &NamedSpan) -> bool {
-    span.is_disabled() && !cfg!(feature = "metrics")
+    #[cfg(feature = "metrics")]
+    if meters::are_on() {
+        return false;
+    }
+    span.is_disabled()
 }
 
 /// Ends the span of a call, also if its future is dropped.
@@ -272,7 +278,7 @@ impl Calls {
                 }
             }
             #[cfg(feature = "metrics")]
-            meters::measure_answer(call, error);
+            call.clock.note_answer(error);
         }
     }
 

@@ -49,7 +49,7 @@ impl CountedCall {
             repeats: AtomicU64::default(),
             bytes: AtomicU64::default(),
             #[cfg(feature = "metrics")]
-            clock: super::meters::Clock::default(),
+            clock: super::meters::Clock::start(),
         }
     }
 
@@ -117,7 +117,7 @@ impl CountedCall {
     pub(super) fn end(&self) {
         let span = self.span().take();
         #[cfg(feature = "metrics")]
-        super::meters::measure_end(self);
+        super::meters::measure(self);
         let Some(span) = span else { return };
         let items = self.items.load(Relaxed);
         let batch = self.batch.load(Relaxed);

@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        LazyLock,
+        LazyLock, OnceLock,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
     time::Instant,
@@ -22,6 +22,17 @@ const SECONDS: [f64; 9] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0];
 /// Made for the first call, by the provider that is the global one at that moment.
 static METERS: LazyLock<Meters> = LazyLock::new(Meters::new);
 
+/// Whether calls are measured: a benchmark compares that with calls that are not.
+#[cfg(feature = "__pure")]
+pub static METERS_ON: AtomicBool = AtomicBool::new(true);
+
+pub(super) fn are_on() -> bool {
+    #[cfg(feature = "__pure")]
+    return METERS_ON.load(Relaxed);
+    #[cfg(not(feature = "__pure"))]
+    true
+}
+
 struct Meters {
     duration: Histogram<f64>,
     items: Counter<u64>,
@@ -29,21 +40,50 @@ struct Meters {
     doubts: Counter<u64>,
 }
 
-/// The beginning of a call, and what was measured already.
+/// The beginning of a call, and its answer.
 #[derive(Debug)]
 pub(super) struct Clock {
     begin: Instant,
+    answer: OnceLock<Answer>,
     is_measured: AtomicBool,
-    has_ended: AtomicBool,
 }
 
-impl Default for Clock {
-    fn default() -> Self {
+/// When the caller of a call gets an answer, and of which kind.
+#[derive(Debug)]
+struct Answer {
+    seconds: f64,
+    error_type: Option<String>,
+    code: Option<i32>,
+    is_in_doubt: bool,
+}
+
+impl Clock {
+    pub(super) fn start() -> Self {
         Self {
             begin: Instant::now(),
-            is_measured: AtomicBool::default(),
-            has_ended: AtomicBool::default(),
+            answer: OnceLock::new(),
+            is_measured: AtomicBool::new(false),
         }
+    }
+
+    /// Notes the answer, which for a stream is its beginning.
+    pub(super) fn note_answer(&self, error: Option<&Error>) {
+        self.answer.get_or_init(|| Answer {
+            seconds: self.begin.elapsed().as_secs_f64(),
+            error_type: error.map(Error::type_name),
+            code: error.and_then(Error::driver).and_then(code_of),
+            is_in_doubt: error.is_some_and(Error::is_maybe_stored),
+        });
+    }
+
+    /// The answer of a call that has ended.
+    fn answer(&self) -> &Answer {
+        self.answer.get_or_init(|| Answer {
+            seconds: self.begin.elapsed().as_secs_f64(),
+            error_type: Some("Dropped".to_owned()),
+            code: None,
+            is_in_doubt: false,
+        })
     }
 }
 
@@ -80,41 +120,27 @@ impl Meters {
     }
 }
 
-/// Measures the call when its caller gets the answer: for a stream that is its beginning.
-pub(super) fn measure_answer(call: &CountedCall, error: Option<&Error>) {
-    let mut attributes = attributes(call);
-    if error.is_some_and(Error::is_maybe_stored) {
-        METERS.doubts.add(1, &attributes);
-    }
-    if let Some(error) = error {
-        attributes.push(KeyValue::new("error.type", error.type_name()));
-        if let Some(code) = error.driver().and_then(code_of) {
-            attributes.push(KeyValue::new("db.response.status_code", code.to_string()));
-        }
-    }
-    measure_duration(call, &attributes);
-}
-
-/// Measures what the call has counted; once, when all that it returned has ended.
-pub(super) fn measure_end(call: &CountedCall) {
-    if call.clock.has_ended.swap(true, Relaxed) {
+/// Measures a call, once, when all that it returned has ended.
+pub(super) fn measure(call: &CountedCall) {
+    if call.clock.is_measured.swap(true, Relaxed) {
         return;
     }
+    let answer = call.clock.answer();
     let mut attributes = attributes(call);
     METERS.items.add(call.items.load(Relaxed), &attributes);
     METERS
         .tries
         .add(1 + call.repeats.load(Relaxed), &attributes);
-    if !call.clock.is_measured.load(Relaxed) {
-        attributes.push(KeyValue::new("error.type", "Dropped"));
-        measure_duration(call, &attributes);
+    if answer.is_in_doubt {
+        METERS.doubts.add(1, &attributes);
     }
-}
-
-fn measure_duration(call: &CountedCall, attributes: &[KeyValue]) {
-    call.clock.is_measured.store(true, Relaxed);
-    let seconds = call.clock.begin.elapsed().as_secs_f64();
-    METERS.duration.record(seconds, attributes);
+    if let Some(error) = &answer.error_type {
+        attributes.push(KeyValue::new("error.type", error.clone()));
+    }
+    if let Some(code) = answer.code {
+        attributes.push(KeyValue::new("db.response.status_code", code.to_string()));
+    }
+    METERS.duration.record(answer.seconds, &attributes);
 }
 
 fn attributes(call: &CountedCall) -> Vec<KeyValue> {
