@@ -172,8 +172,8 @@ pub(super) async fn of_buckets(db: &Database, look: &mut Look) {
     late.append(&visit(2000)).await.unwrap();
     watched.try_next().await.unwrap().unwrap();
     drop(watched);
-    let spans = look.spans.take().into_iter();
-    let told = spans.filter(|told| told.name == "watch").last().unwrap();
+    let mut spans = look.spans.take().into_iter();
+    let told = spans.rfind(|told| told.name == "watch").unwrap();
     assert_eq!(told.number("bucket.items"), 1, "{told:?}");
     assert_eq!(told.number("db.response.returned_rows"), 1);
     look.record.take();

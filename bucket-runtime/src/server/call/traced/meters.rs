@@ -44,13 +44,13 @@ struct Meters {
 #[derive(Debug)]
 pub(super) struct Clock {
     begin: Instant,
-    answer: OnceLock<Answer>,
+    answer: OnceLock<MeasuredAnswer>,
     is_measured: AtomicBool,
 }
 
 /// When the caller of a call gets an answer, and of which kind.
 #[derive(Debug)]
-struct Answer {
+struct MeasuredAnswer {
     seconds: f64,
     error_type: Option<String>,
     code: Option<i32>,
@@ -68,7 +68,7 @@ impl Clock {
 
     /// Notes the answer, which for a stream is its beginning.
     pub(super) fn note_answer(&self, error: Option<&Error>) {
-        self.answer.get_or_init(|| Answer {
+        self.answer.get_or_init(|| MeasuredAnswer {
             seconds: self.begin.elapsed().as_secs_f64(),
             error_type: error.map(Error::type_name),
             code: error.and_then(Error::driver).and_then(code_of),
@@ -77,8 +77,8 @@ impl Clock {
     }
 
     /// The answer of a call that has ended.
-    fn answer(&self) -> &Answer {
-        self.answer.get_or_init(|| Answer {
+    fn answer(&self) -> &MeasuredAnswer {
+        self.answer.get_or_init(|| MeasuredAnswer {
             seconds: self.begin.elapsed().as_secs_f64(),
             error_type: Some("Dropped".to_owned()),
             code: None,
