@@ -429,7 +429,8 @@ async fn buckets_leave_and_come_back(shell: Shell) {
     ] {
         let command = format!("export Trade {path} --overwrite {only}");
         let (code, said) = shell.run(&command).await;
-        let expected = format!("{buckets} buckets in");
+        let things = if buckets == 1 { "bucket" } else { "buckets" };
+        let expected = format!("{buckets} {things} in");
         assert!(code == 0 && said.contains(&expected), "{only}: {said}");
     }
     assert_eq!(
