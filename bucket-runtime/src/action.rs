@@ -72,15 +72,15 @@ pub use crate::{
 };
 
 /// Implements `IntoFuture` for builders and, with the feature `sync`, `run`: both call `execute`, in a span
-/// with the name of the method.
+/// with the name of the method, whose fields `$span` declares.
 macro_rules! actions {
-    ($($name:ident: $life:lifetime [$($generics:tt)*] $builder:ty => $output:ty;)+) => {$(
+    ($span:ident; $($name:ident: $life:lifetime [$($generics:tt)*] $builder:ty => $output:ty;)+) => {$(
         impl<$($generics)*> IntoFuture for $builder {
             type Output = $output;
             type IntoFuture = BoxFuture<$life, $output>;
 
             fn into_future(self) -> Self::IntoFuture {
-                Box::pin(call::run(call::span!($name), self.execute()))
+                Box::pin(call::run(call::$span!($name), self.execute()))
             }
         }
 
@@ -89,7 +89,7 @@ macro_rules! actions {
             /// Carries the call out, and blocks the thread until it is done. Needs the feature `sync`;
             /// not for asynchronous code, see [`sync`](crate::sync).
             pub fn run(self) -> $output {
-                crate::sync::block_on(call::run(call::span!($name), self.execute()))
+                crate::sync::block_on(call::run(call::$span!($name), self.execute()))
             }
         }
     )+};
@@ -103,7 +103,7 @@ macro_rules! streams {
             type IntoFuture = BoxFuture<$life, Self::Output>;
 
             fn into_future(self) -> Self::IntoFuture {
-                Box::pin(call::stream(call::span!($name), self.execute()))
+                Box::pin(call::stream(call::read_span!($name), self.execute()))
             }
         }
 
@@ -113,7 +113,7 @@ macro_rules! streams {
             /// iterator blocks for each further one. Needs the feature `sync`; not for asynchronous
             /// code, see [`sync`](crate::sync).
             pub fn run(self) -> Result<crate::sync::Iter<$stream>> {
-                let stream = call::stream(call::span!($name), self.execute());
+                let stream = call::stream(call::read_span!($name), self.execute());
                 crate::sync::block_on(stream).map(crate::sync::Iter::new)
             }
         }
@@ -121,15 +121,13 @@ macro_rules! streams {
 }
 
 actions! {
+    span;
     buckets: 'static [T: Bucket] OpenBuckets<T> => Result<Buckets<T>>;
     append: 'c ['c] Append<'c> => Result<Appended>;
     append_or_get: 'c ['c, T: Bucket] AppendOrGet<'c, T> => Result<Option<T>>;
     append_many: 'c ['c, T: Bucket] AppendMany<'c, T> => Result<u64, AppendManyError<T>>;
     import_flat: 'c ['c, T: Bucket] ImportFlat<'c, T> => Result<ImportProgress>;
     import: 'c ['c, T: Bucket] Import<'c, T> => Result<Imported>;
-    page: 'c ['c, T: Bucket] FindPage<'c, T> => Result<Option<Page<T>>>;
-    page_of_items: 'c ['c, T: Bucket] PageOfItems<'c, T> => Result<ItemPage<T>>;
-    page_of_parts: 'c ['c, P: BucketPart] PageOfParts<'c, P> => Result<ItemPage<P>>;
     count: 'c ['c, T: Bucket] Count<'c, T> => Result<u64>;
     page_count: 'c ['c] CountPages<'c> => Result<u64>;
     rollup: 'c ['c, T: Bucket] ReadRollup<'c, T> => Result<Rollup<T>>;
@@ -153,11 +151,6 @@ actions! {
     push: 'c ['c] Push<'c> => Result<Appended>;
     push_many: 'c ['c, T: Outlier] PushMany<'c, T> => Result<u64, PushManyError<T::Item>>;
     upsert_item: 'c ['c, T: Outlier] UpsertParentItem<'c, T> => Result<Upserted>;
-    get: 'c ['c, T: Outlier] Get<'c, T> => Result<Option<Parent<T>>>;
-    get_all: 'c ['c, T: Outlier] GetAll<'c, T> => Result<Option<T>>;
-    page_of_items: 'c ['c, T: Outlier] PageOfParentItems<'c, T> => Result<ItemPage<T::Item>>;
-    page_of_parts: 'c ['c, T: Outlier, P: ItemPart<Of = T::Item>] PageOfItemParts<'c, T, P> => Result<ItemPage<P>>;
-    find_item: 'c ['c, T: Outlier] FindItem<'c, T> => Result<Option<FoundItem<T::Item>>>;
     count: 'c ['c, T: Outlier] CountParentItems<'c, T> => Result<u64>;
     update: 'c ['c, T: Outlier, F: FnMut(&mut T) + Send + 'c] UpdateParent<'c, T, F> => Result<bool>;
     update_item: 'c ['c, T: Outlier, F: FnMut(&mut T::Item) + Send + 'c] UpdateParentItem<'c, T, F> => Result<Option<T::Item>>;
@@ -170,6 +163,18 @@ actions! {
     verify: 'static [T: Outlier] VerifyOutliers<T> => Result<VerifiedOutliers>;
     repair: 'static [T: Outlier] RepairOutliers<T> => Result<RepairedOutliers>;
     advise: 'static [] Advise => Result<Advice>;
+}
+
+actions! {
+    read_span;
+    page: 'c ['c, T: Bucket] FindPage<'c, T> => Result<Option<Page<T>>>;
+    page_of_items: 'c ['c, T: Bucket] PageOfItems<'c, T> => Result<ItemPage<T>>;
+    page_of_parts: 'c ['c, P: BucketPart] PageOfParts<'c, P> => Result<ItemPage<P>>;
+    get: 'c ['c, T: Outlier] Get<'c, T> => Result<Option<Parent<T>>>;
+    get_all: 'c ['c, T: Outlier] GetAll<'c, T> => Result<Option<T>>;
+    page_of_items: 'c ['c, T: Outlier] PageOfParentItems<'c, T> => Result<ItemPage<T::Item>>;
+    page_of_parts: 'c ['c, T: Outlier, P: ItemPart<Of = T::Item>] PageOfItemParts<'c, T, P> => Result<ItemPage<P>>;
+    find_item: 'c ['c, T: Outlier] FindItem<'c, T> => Result<Option<FoundItem<T::Item>>>;
 }
 
 streams! {

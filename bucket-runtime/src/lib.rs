@@ -49,6 +49,8 @@
 //! [bucket pattern]: https://www.mongodb.com/docs/manual/data-modeling/design-patterns/group-data/bucket-pattern/
 //! [outlier pattern]: https://www.mongodb.com/docs/manual/data-modeling/design-patterns/group-data/outlier-pattern/
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub mod action;
 mod bucket;
 mod buckets;
@@ -78,6 +80,8 @@ mod golden;
 pub mod pure;
 
 pub use crate::protocol::field;
+#[cfg(feature = "tracing")]
+pub use crate::server::call::trace_server;
 pub use mongodb;
 pub use mongodb::bson;
 

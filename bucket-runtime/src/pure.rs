@@ -1,4 +1,4 @@
-//! Pure functions on the way of a call: what the benchmark `instructions` counts.
+//! Pure functions on the way of a call: what the benchmark `instructions` counts. And a switch for another benchmark.
 #![allow(missing_docs, reason = "no part of the public interface")]
 
 use mongodb::bson::{Bson, Document};
@@ -15,6 +15,9 @@ use crate::{
     value::{bytes, fingerprint, stored_bucket::StoredBucket},
     write::item::{self, UntypedItem},
 };
+
+#[cfg(feature = "metrics")]
+pub use crate::server::call::METERS_ON;
 
 /// The item's element, as it is sent.
 pub fn element<T: Bucket>(item: &T, key: &PreparedKey) -> Bson {

@@ -99,7 +99,7 @@ impl Server {
 
     /// The kind of deployment that answers. The server is asked only once.
     async fn deployment(&self) -> Result<Deployment, DriverError> {
-        let ask = || self.ask(Deployment::ask(self.collection.client()));
+        let ask = || self.ask(Box::pin(Deployment::ask(self.collection.client())));
         self.deployment.get_or_try_init(ask).await.copied()
     }
 

@@ -84,7 +84,7 @@ impl Source {
         let cursor = listed.get_document("cursor").ok();
         let found =
             cursor.and_then(|cursor| cursor.get_array("firstBatch").ok()?.first()?.as_document());
-        let is = |name| found.is_some_and(|found| found.get_str("type") == Ok(name));
+        let is = |name| found.is_some_and(|found| found.get_str("type").ok() == Some(name));
         if found.is_none() {
             return Err(Refusal::nothing(format!(
                 "{} does not exist, or the user may not read it",

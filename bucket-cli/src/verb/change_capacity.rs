@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{Outcome, Site, Verb};
 use crate::arguments::{Dry, OneStruct};
 use crate::progress::Progress;
-use crate::report::Report;
+use crate::report::{Report, counted};
 
 /// Change a collection to its struct's capacity, while writers go on
 #[derive(Debug, Args)]
@@ -32,8 +32,10 @@ impl Verb for ChangeCapacity {
         let change = T::change_capacity(site.db).repack(self.repack);
         let done = change.on_progress(|at| progress.set(at.seen)).await?;
         let line = format!(
-            "{} buckets seen, {} of them replaced by {}",
-            done.seen, done.replaced, done.written
+            "{} seen, {} of them replaced by {}",
+            counted(done.seen, "bucket"),
+            done.replaced,
+            done.written
         );
         let left: Vec<_> = done.left.iter().map(ToString::to_string).collect();
         let value = json!({
@@ -48,7 +50,10 @@ async fn planned<T: Bucket>(db: &Database) -> Outcome {
     let buckets = db.collection::<Document>(T::SPEC.collection);
     let buckets = buckets.estimated_document_count().await?;
     let capacity = T::SPEC.capacity;
-    let line = format!("{buckets} buckets would change to capacity {capacity}");
+    let line = format!(
+        "{} would change to capacity {capacity}",
+        counted(buckets, "bucket")
+    );
     let value = json!({ "buckets": buckets, "capacity": capacity });
     Ok(Report::new(line, value))
 }

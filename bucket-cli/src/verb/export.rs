@@ -15,7 +15,7 @@ use tokio::io::{AsyncWriteExt, BufWriter};
 use super::{Failure, Outcome, Site, Verb};
 use crate::arguments::OneStruct;
 use crate::progress::Progress;
-use crate::report::Report;
+use crate::report::{Report, counted};
 
 /// Write all buckets as lines of extended JSON
 #[derive(Debug, Args)]
@@ -55,7 +55,7 @@ impl Verb for Export {
             export = export.holding(before(time, self.time.as_deref())?);
         }
         let buckets = write(export, &self.file).await?;
-        let line = format!("{buckets} buckets are in {file}");
+        let line = format!("{} in {file}", counted(buckets, "bucket"));
         Ok(Report::new(line, json!({ "buckets": buckets })))
     }
 }

@@ -13,7 +13,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use super::{Failure, Outcome, Site, Verb};
 use crate::arguments::{Dry, OneStruct};
 use crate::progress::Progress;
-use crate::report::Report;
+use crate::report::{Report, counted};
 
 /// Store exported buckets again
 #[derive(Debug, Args)]
@@ -32,7 +32,7 @@ impl Verb for Import {
         if self.dry.dry_run {
             let count = async |found, _| Ok(found + 1);
             let found = lines.try_fold(0_u64, count).await?;
-            let line = format!("{found} lines would be imported");
+            let line = format!("{} would be imported", counted(found, "line"));
             return Ok(Report::new(line, json!({ "lines": found })));
         }
         let progress = Progress::of("buckets");
@@ -40,8 +40,11 @@ impl Verb for Import {
         let import = buckets.import(lines);
         let done = import.on_progress(|at| progress.set(at.lines())).await?;
         let line = format!(
-            "{} buckets with {} items were stored, {} were there, {} items went back into others",
-            done.buckets, done.items, done.already_there, done.merged_items
+            "stored {} with {}; already there: {}; put back into others: {}",
+            counted(done.buckets, "bucket"),
+            counted(done.items, "item"),
+            done.already_there,
+            counted(done.merged_items, "item")
         );
         let refused: Vec<_> = done.refused.iter().map(ToString::to_string).collect();
         let value = json!({

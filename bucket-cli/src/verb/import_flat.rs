@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{Outcome, Site, Verb};
 use crate::arguments::{Dry, OneStruct};
 use crate::progress::Progress;
-use crate::report::Report;
+use crate::report::{Report, counted};
 
 /// Move a flat collection, one document per item, into buckets
 #[derive(Debug, Args)]
@@ -26,7 +26,11 @@ impl Verb for ImportFlat {
         let flat = site.db.collection::<Document>(&self.collection);
         if self.dry.dry_run {
             let found = flat.estimated_document_count().await?;
-            let line = format!("{found} items of {} would be imported", flat.namespace());
+            let line = format!(
+                "{} of {} would be imported, less those that are in buckets already",
+                counted(found, "item"),
+                flat.namespace()
+            );
             return Ok(Report::new(line, json!({ "found": found })));
         }
         let progress = Progress::of("items");
@@ -34,7 +38,7 @@ impl Verb for ImportFlat {
         let import = buckets.import_flat(&flat);
         let import = import.on_progress(|at| progress.set_of(at.stored, at.found));
         let done = import.await?;
-        let line = format!("{} items are in buckets", done.stored);
+        let line = format!("{} in buckets", counted(done.stored, "item"));
         let value = json!({ "found": done.found, "stored": done.stored });
         Ok(Report::new(line, value))
     }

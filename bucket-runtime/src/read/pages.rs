@@ -6,7 +6,11 @@ use std::{
     task::{Context, Poll},
 };
 
-use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
+use futures_util::{
+    TryStreamExt,
+    future::ready,
+    stream::{BoxStream, Stream, StreamExt, try_unfold},
+};
 use mongodb::ClientSession;
 
 use crate::{
@@ -34,6 +38,7 @@ pub struct Pages<'s, T> {
     reader: Reader,
     session: Option<&'s mut ClientSession>,
     on_unreadable: Option<OnUnreadable<'s>>,
+    skip_empty: bool,
     item: PhantomData<fn() -> T>,
 }
 
@@ -43,6 +48,7 @@ impl<'s, T: Bucket> Pages<'s, T> {
             reader,
             session: None,
             on_unreadable: None,
+            skip_empty: false,
             item: PhantomData,
         }
     }
@@ -60,11 +66,29 @@ impl<'s, T: Bucket> Pages<'s, T> {
         |read| read.on_unreadable
     }
 
+    /// Leaves out the pages whose items were removed. A numbered bucket stays when it becomes empty, since its number
+    /// is never given twice, and [`page_count`](crate::Buckets::page_count) counts it.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, Buckets, KeyRef};
+    /// # use futures_util::TryStreamExt;
+    /// # async fn example<Trade: Bucket>(trades: Buckets<Trade>, key: KeyRef<'_, Trade>) -> bucket_runtime::Result<()> {
+    /// let mut pages = trades.pages(key).skip_empty().await?;
+    /// let first = pages.try_next().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn skip_empty(mut self) -> Self {
+        self.skip_empty = true;
+        self
+    }
+
     pub(crate) async fn execute(self) -> Result<PageStream<'s, T>> {
         let Self {
             reader,
             session,
             on_unreadable,
+            skip_empty,
             ..
         } = self;
         reader.called();
@@ -74,7 +98,13 @@ impl<'s, T: Bucket> Pages<'s, T> {
             let page = Page::next(&mut rows, &scope, on_unreadable.as_mut()).await?;
             Ok(page.map(|page| (page, (rows, scope, on_unreadable))))
         });
-        Ok(PageStream(pages.boxed()))
+        Ok(PageStream(match skip_empty {
+            true => {
+                let has_items = |page: &Page<T>| ready(!page.items.is_empty());
+                pages.try_filter(has_items).boxed()
+            }
+            false => pages.boxed(),
+        }))
     }
 }
 

@@ -1,7 +1,11 @@
 //! The calls for which a task works, and what `tracing` tells of each: a span, and events.
 //!
-//! With the feature `tracing`, each row of `action.rs` runs its call in a span (`server/call/traced.rs`). The call
-//! is a task-local value meanwhile: `Server::ask`, through which every request goes, counts for it, and so do the
+//! With the feature `tracing`, each row of `action.rs` runs its call in a span (`server/call/traced.rs`). OpenTelemetry
+//! begins a span when it is entered, and then keeps its name. So a call enters its span once its collection is known,
+//! and each request of the driver is carried out in the span of its call, in whichever task. The feature `metrics`
+//! includes `tracing`, and measures the same calls, with a subscriber for their spans or without.
+//!
+//! The call is a task-local value meanwhile: `Server::ask`, through which every request goes, counts for it, and so do the
 //! places where something is done again. A cursor keeps the call, since it is read when the call has returned its
 //! stream. An append that waits for others takes its call along in the queue; whoever sends a command does so for
 //! the calls of all that the command carries, until each of them is answered. Without the feature
@@ -13,9 +17,13 @@ mod silent;
 mod traced;
 
 #[cfg(not(feature = "tracing"))]
-pub(crate) use silent::{Calls, Span, run, span, stream};
+pub(crate) use silent::{Calls, Span, SpannedRequest, read_span, run, span, stream};
+#[cfg(all(feature = "metrics", feature = "__pure"))]
+pub use traced::METERS_ON;
 #[cfg(feature = "tracing")]
-pub(crate) use traced::{Calls, run, span, stream};
+pub use traced::trace_server;
+#[cfg(feature = "tracing")]
+pub(crate) use traced::{Calls, SpannedRequest, read_span, run, span, stream};
 
 use super::Server;
 use crate::protocol::command::KeyScope;
@@ -41,6 +49,16 @@ pub(crate) fn items(items: usize) {
     Calls::current().items(items as u64);
 }
 
+/// Counts what the current call returns that are not items: parents, rollups, lines.
+pub(crate) fn rows(rows: usize) {
+    Calls::current().rows(rows as u64);
+}
+
+/// Counts items that the current call was given to store.
+pub(crate) fn batch(items: usize) {
+    Calls::current().batch(items as u64);
+}
+
 /// Counts bytes of items that the current call sends.
 pub(crate) fn bytes(bytes: impl FnOnce() -> usize) {
     Calls::current().bytes(bytes);
@@ -54,9 +72,10 @@ impl Server {
     }
 
     /// Sends a request, which counts as a round trip of the calls for which this task works.
-    pub(super) fn ask<R: IntoFuture>(&self, request: R) -> R::IntoFuture {
-        Calls::current().request(&self.collection);
-        request.into_future()
+    pub(super) fn ask<R: IntoFuture>(&self, request: R) -> SpannedRequest<R::IntoFuture> {
+        let calls = Calls::current();
+        calls.request(&self.collection);
+        calls.within(request.into_future())
     }
 
     /// Names the collection and, if given, the key that the current call concerns.

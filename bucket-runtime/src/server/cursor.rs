@@ -111,6 +111,11 @@ impl<'s, R> DocumentCursor<'s, R> {
         self.raw.calls.items(items as u64);
     }
 
+    /// Counts a row that was handed out and is no item, for tracing.
+    pub(crate) fn give_row(&self) {
+        self.raw.calls.rows(1);
+    }
+
     /// Gives the session back, for another read.
     pub(crate) fn into_session(self) -> Option<&'s mut ClientSession> {
         match self.raw.cursor {

@@ -216,7 +216,7 @@ impl Server {
     /// dropped, or changed by the first array in it (QueryPlanKilled).
     pub(super) async fn read<T, A>(&self, action: impl Fn() -> A) -> Result<T, DriverError>
     where
-        A: IntoFuture<Output = Result<T, DriverError>>,
+        A: IntoFuture<Output = Result<T, DriverError>, IntoFuture: Unpin>,
     {
         for _ in 0..MAX_KILLED_PLANS {
             match self.ask(action()).await {

@@ -86,10 +86,11 @@ async fn begin_and_commit<A: Attempt>(server: &Server, attempt: &A) -> Result<A:
 
 async fn begin<A: Attempt>(session: &mut ClientSession) -> Result<(), DriverError> {
     let begin = session.start_transaction();
-    match A::READS_ONE_MOMENT {
-        true => begin.read_concern(ReadConcern::snapshot()).await,
-        false => begin.await,
-    }
+    let begin = match A::READS_ONE_MOMENT {
+        true => begin.read_concern(ReadConcern::snapshot()),
+        false => begin,
+    };
+    Calls::current().within(begin.into_future()).await
 }
 
 /// Runs the body of a transaction that has begun, and commits it; again from its begin after a lost race.

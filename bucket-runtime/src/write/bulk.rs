@@ -199,6 +199,7 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
                     break false;
                 }
             };
+            call::batch(buffered.len());
             let buffered = Arc::new(buffered);
             let mut refused = buffer.flush(buffered.clone(), &mut progress).await;
             let Some(buffered) = Arc::into_inner(buffered) else {
@@ -229,6 +230,7 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
         if taken.is_empty() {
             return Ok(0);
         }
+        call::batch(taken.len());
         let stored = transaction::run_in(&engine.server, load, Some(session)).await;
         let stored = stored.map_err(|error| AppendManyError::of_all(taken, &error))?;
         call::items(stored as usize);

@@ -6,6 +6,7 @@ use super::names;
 use super::types::{RustType, Types};
 use crate::advise::plan::{Member, OutlierPlan};
 use crate::advise::shape::value::ValueKind;
+use crate::report::counted;
 
 /// The field that says that there are extras, unless the documents have another field of the name.
 const FLAG: &str = "has_extras";
@@ -103,7 +104,8 @@ fn array(types: &mut Types, member: &Member<'_>) -> Special {
     let nulls = member.value.count(ValueKind::Null);
     if nulls > 0 {
         rust.remarks.push(format!(
-            "{nulls} documents hold null here; `$unset` it before"
+            "null in {}: `$unset` it before",
+            counted(nulls, "document")
         ));
     }
     Special {

@@ -7,6 +7,7 @@ use super::{
 use crate::{
     Result,
     outlier::{IdRef, Outlier, Outliers},
+    server::call,
 };
 
 impl<T: Outlier> Outliers<T> {
@@ -38,6 +39,8 @@ impl<'s, T: Outlier> Get<'s, T> {
     }
 
     pub(crate) async fn execute(mut self) -> Result<Option<Parent<T>>> {
-        self.0.get::<WholeParent<T>>().await
+        let parent = self.0.get::<WholeParent<T>>().await?;
+        call::rows(parent.iter().len());
+        Ok(parent)
     }
 }

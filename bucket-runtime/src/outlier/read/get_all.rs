@@ -10,6 +10,7 @@ use super::{
 use crate::{
     Result,
     outlier::{IdRef, Outlier, Outliers},
+    server::call,
 };
 
 impl<T: Outlier> Outliers<T> {
@@ -36,6 +37,7 @@ impl<'s, T: Outlier> GetAll<'s, T> {
         else {
             return Ok(None);
         };
+        call::items(document.items_mut().len());
         if let Some(mut extras) = extras {
             while let Some(bucket) = extras.try_next().await? {
                 document.items_mut().extend(bucket.items);

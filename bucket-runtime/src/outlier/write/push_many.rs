@@ -10,6 +10,7 @@ use crate::{
     error::count,
     outlier::{IdRef, Outlier, Outliers, parent_handle::ParentHandle},
     read::settings::session_setting,
+    server::call,
 };
 
 impl<T: Outlier> Outliers<T> {
@@ -54,6 +55,7 @@ impl<'s, T: Outlier> PushMany<'s, T> {
             items,
             session,
         } = self;
+        call::batch(items.len());
         let elements = items.iter().map(|item| parent.pushed_element::<T>(item));
         let elements = match elements.collect() {
             Ok(elements) => elements,

@@ -201,7 +201,10 @@ impl ParentHandle {
             .unwrap_or(0);
         let grown = FieldChange::growth(changes);
         let bytes = size + grown;
-        match grown > 0 && !self.scope.spec.is_bounded && bytes > self.scope.spec.max_bytes.into() {
+        match grown > 0
+            && !self.scope.spec.is_bounded
+            && bytes > i64::from(self.scope.spec.max_bytes)
+        {
             true => Err(self.error(Kind::ParentTooLarge(bytes))),
             false => Ok(()),
         }

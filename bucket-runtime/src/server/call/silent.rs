@@ -12,6 +12,7 @@ macro_rules! span {
     };
 }
 pub(crate) use span;
+pub(crate) use span as read_span;
 
 /// A span that records nothing.
 pub(crate) struct Span;
@@ -23,6 +24,9 @@ pub(crate) fn run<F: Future>(_: Span, call: F) -> F {
 pub(crate) fn stream<F: Future>(_: Span, call: F) -> F {
     call
 }
+
+/// A request of the driver.
+pub(crate) type SpannedRequest<F> = F;
 
 /// The calls for which a task works.
 #[derive(Debug, Clone, Default)]
@@ -41,6 +45,10 @@ impl Calls {
         work
     }
 
+    pub(crate) fn within<F>(self, request: F) -> SpannedRequest<F> {
+        request
+    }
+
     pub(crate) fn doing<T>(self, work: impl FnOnce() -> T) -> T {
         work()
     }
@@ -54,6 +62,10 @@ impl Calls {
     pub(crate) fn name_target(&self, _: &Collection<Document>, _: Option<&KeyScope>) {}
 
     pub(crate) fn items(&self, _: u64) {}
+
+    pub(crate) fn rows(&self, _: u64) {}
+
+    pub(crate) fn batch(&self, _: u64) {}
 
     pub(crate) fn bytes(&self, _: impl FnOnce() -> usize) {}
 

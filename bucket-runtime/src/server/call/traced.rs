@@ -1,17 +1,26 @@
-//! With the feature `tracing`: a span for each call.
+//! With the feature `tracing`: a span for each call, and with `metrics` also what meters measure.
+
+mod counted;
+#[cfg(feature = "metrics")]
+mod meters;
+mod request;
+mod server;
 
 use std::{
+    future::poll_fn,
     pin::pin,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
-    },
+    sync::{Arc, atomic::Ordering::Relaxed},
 };
 
 use futures_util::FutureExt;
 use mongodb::{Collection, bson::Document, error::Error as DriverError};
-use tracing::{Instrument, Span};
+use tracing::Span;
 
+use self::counted::CountedCall;
+#[cfg(all(feature = "metrics", feature = "__pure"))]
+pub use self::meters::METERS_ON;
+pub(crate) use self::request::SpannedRequest;
+pub use self::server::trace_server;
 use super::Again;
 use crate::{
     Error,
@@ -19,62 +28,89 @@ use crate::{
     protocol::command::KeyScope,
 };
 
-/// The span of a call.
+/// The span of a call, with its name.
 ///
 /// The fields have the names of OpenTelemetry's conventions for databases; a field that these do not
 /// define begins with `bucket`. Values that are not known at the beginning follow when the span ends.
 macro_rules! span {
-    ($name:ident) => {
-        tracing::info_span!(
-            target: "bucket_runtime",
+    ($name:ident $($field:tt)*) => {
+        (
             stringify!($name),
-            otel.kind = "client",
-            otel.name = tracing::field::Empty,
-            otel.status_code = tracing::field::Empty,
-            db.system.name = "mongodb",
-            db.operation.name = stringify!($name),
-            db.namespace = tracing::field::Empty,
-            db.collection.name = tracing::field::Empty,
-            db.response.status_code = tracing::field::Empty,
-            "error.type" = tracing::field::Empty,
-            bucket.key = tracing::field::Empty,
-            bucket.items = tracing::field::Empty,
-            bucket.round_trips = tracing::field::Empty,
-            bucket.tries = tracing::field::Empty,
-            bucket.bytes = tracing::field::Empty,
+            tracing::info_span!(
+                target: "bucket_runtime",
+                stringify!($name),
+                otel.kind = "client",
+                otel.name = tracing::field::Empty,
+                otel.status_code = tracing::field::Empty,
+                db.system.name = "mongodb",
+                db.operation.name = stringify!($name),
+                db.namespace = tracing::field::Empty,
+                db.collection.name = tracing::field::Empty,
+                db.operation.batch.size = tracing::field::Empty,
+                db.response.status_code = tracing::field::Empty,
+                server.address = tracing::field::Empty,
+                server.port = tracing::field::Empty,
+                "error.type" = tracing::field::Empty,
+                bucket.key = tracing::field::Empty,
+                bucket.items = tracing::field::Empty,
+                bucket.round_trips = tracing::field::Empty,
+                bucket.tries = tracing::field::Empty,
+                bucket.bytes = tracing::field::Empty,
+                $($field)*
+            ),
         )
     };
 }
 pub(crate) use span;
+
+/// The span of a read: what is recorded for a field that a span lacks has no effect.
+macro_rules! read_span {
+    ($name:ident) => {
+        $crate::server::call::span!($name db.response.returned_rows = tracing::field::Empty)
+    };
+}
+pub(crate) use read_span;
+
+/// The name of a call, and its span.
+pub(crate) type NamedSpan = (&'static str, Span);
 
 tokio::task_local! {
     static CURRENT: Calls;
 }
 
 /// Runs a call in its span, which ends with it.
-pub(crate) async fn run<F, T, E>(span: Span, call: F) -> Result<T, E>
+pub(crate) async fn run<F, T, E>(span: NamedSpan, call: F) -> Result<T, E>
 where
     F: Future<Output = Result<T, E>>,
     E: AsRef<Error>,
 {
     let call = pin!(call);
-    if span.is_disabled() {
+    if is_unseen(&span) {
         return call.await;
     }
     let ends = Ends(Calls::one(&span));
-    ends.0.run_in(span, call).await
+    ends.0.run_in(call).await
 }
 
 /// Runs a call whose output is a stream. The span ends with the stream, whose cursor holds the call.
-pub(crate) async fn stream<F, T>(span: Span, call: F) -> Result<T, Error>
+pub(crate) async fn stream<F, T>(span: NamedSpan, call: F) -> Result<T, Error>
 where
     F: Future<Output = Result<T, Error>>,
 {
     let call = pin!(call);
-    if span.is_disabled() {
+    if is_unseen(&span) {
         return call.await;
     }
-    Calls::one(&span).run_in(span, call).await
+    Calls::one(&span).run_in(call).await
+}
+
+/// Whether nobody wants to know of the call.
+fn is_unseen((_, span): &NamedSpan) -> bool {
+    #[cfg(feature = "metrics")]
+    if meters::are_on() {
+        return false;
+    }
+    span.is_disabled()
 }
 
 /// Ends the span of a call, also if its future is dropped.
@@ -90,23 +126,27 @@ impl Drop for Ends {
 
 /// The calls for which a task works.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Calls(Arc<[Arc<Call>]>);
+pub(crate) struct Calls(Arc<[Arc<CountedCall>]>);
 
 impl Calls {
-    fn one(span: &Span) -> Self {
-        Self(Arc::new([Arc::new(Call::new(span))]))
+    fn one(span: &NamedSpan) -> Self {
+        Self(Arc::new([Arc::new(CountedCall::new(span))]))
     }
 
     /// Does the work of a call, in its span.
-    async fn run_in<F, T, E>(&self, span: Span, call: F) -> Result<T, E>
+    async fn run_in<F, T, E>(&self, call: F) -> Result<T, E>
     where
         F: Future<Output = Result<T, E>>,
         E: AsRef<Error>,
     {
-        let output = CURRENT.scope(self.clone(), call.instrument(span)).await;
-        if let Err(error) = &output {
-            self.note_error(error.as_ref());
-        }
+        let mut call = pin!(CURRENT.scope(self.clone(), call));
+        // OpenTelemetry begins a span when it is entered, and from then on keeps its name.
+        let output = poll_fn(|context| match self.are_named() {
+            true => self.in_span(|| call.as_mut().poll(context)),
+            false => call.as_mut().poll(context),
+        });
+        let output = output.await;
+        self.note_answer(output.as_ref().err().map(AsRef::as_ref));
         output
     }
 
@@ -126,6 +166,10 @@ impl Calls {
             true => work.await,
             false => CURRENT.scope(self, work).await,
         }
+    }
+
+    fn are_named(&self) -> bool {
+        self.0.iter().all(|call| call.collection.get().is_some())
     }
 
     /// Like [`carry`](Self::carry), for synchronous work.
@@ -150,7 +194,7 @@ impl Calls {
             return row.await;
         }
         let mut row = pin!(row);
-        if let Some(row) = row.as_mut().now_or_never() {
+        if let Some(row) = self.in_span(|| row.as_mut().now_or_never()) {
             return row;
         }
         for call in &*self.0 {
@@ -173,6 +217,20 @@ impl Calls {
         }
     }
 
+    /// Counts what these calls return that are not items: parents, rollups, lines.
+    pub(crate) fn rows(&self, rows: u64) {
+        for call in &*self.0 {
+            call.rows.fetch_add(rows, Relaxed);
+        }
+    }
+
+    /// Counts items that these calls were given to store.
+    pub(crate) fn batch(&self, items: u64) {
+        for call in &*self.0 {
+            call.batch.fetch_add(items, Relaxed);
+        }
+    }
+
     /// Counts bytes of items that these calls send, or of documents that they receive.
     pub(crate) fn bytes(&self, bytes: impl FnOnce() -> usize) {
         if !self.0.is_empty() {
@@ -187,19 +245,17 @@ impl Calls {
     pub(crate) fn again(&self, again: Again) {
         for call in &*self.0 {
             call.add(&call.repeats, 1);
-            if let Some(parent) = &*call.span() {
-                match again {
-                    Again::LostRace => {
-                        tracing::debug!(target: "bucket_runtime", parent: parent, "lost a race");
-                    }
-                    Again::Interrupted => {
-                        tracing::debug!(target: "bucket_runtime", parent: parent, "interrupted, so sent again");
-                    }
-                    Again::NoIndex => {
-                        tracing::info!(target: "bucket_runtime", parent: parent, "waiting for the index");
-                    }
+            call.with_span(|parent| match again {
+                Again::LostRace => {
+                    tracing::debug!(target: "bucket_runtime", parent: parent, "lost a race");
                 }
-            }
+                Again::Interrupted => {
+                    tracing::debug!(target: "bucket_runtime", parent: parent, "interrupted, so sent again");
+                }
+                Again::NoIndex => {
+                    tracing::info!(target: "bucket_runtime", parent: parent, "waiting for the index");
+                }
+            });
         }
     }
 
@@ -210,13 +266,19 @@ impl Calls {
         }
     }
 
-    /// Notes the error that these calls return, and warns if the write may be stored.
-    fn note_error(&self, error: &Error) {
+    /// Notes the error that these calls return, if any, and warns if the write may be stored.
+    fn note_answer(&self, error: Option<&Error>) {
         for call in &*self.0 {
-            call.note_failure(&error.type_name(), error.driver().and_then(code_of));
-            if let (true, Some(parent)) = (error.is_maybe_stored(), &*call.span()) {
-                tracing::warn!(target: "bucket_runtime", parent: parent, "may have been stored");
+            if let Some(error) = error {
+                call.note_failure(&error.type_name(), error.driver().and_then(code_of));
+                if error.is_maybe_stored() {
+                    call.with_span(|parent| {
+                        tracing::warn!(target: "bucket_runtime", parent: parent, "may have been stored");
+                    });
+                }
             }
+            #[cfg(feature = "metrics")]
+            call.clock.note_answer(error);
         }
     }
 
@@ -225,83 +287,5 @@ impl Calls {
         for call in &*self.0 {
             call.is_answered.store(true, Relaxed);
         }
-    }
-}
-
-/// A call, from its beginning to the end of what it returned.
-#[derive(Debug)]
-struct Call {
-    /// `None` after the end.
-    span: Mutex<Option<Span>>,
-    is_named: AtomicBool,
-    is_answered: AtomicBool,
-    items: AtomicU64,
-    round_trips: AtomicU64,
-    repeats: AtomicU64,
-    bytes: AtomicU64,
-}
-
-impl Call {
-    fn new(span: &Span) -> Self {
-        Self {
-            span: Mutex::new(Some(span.clone())),
-            is_named: AtomicBool::default(),
-            is_answered: AtomicBool::default(),
-            items: AtomicU64::default(),
-            round_trips: AtomicU64::default(),
-            repeats: AtomicU64::default(),
-            bytes: AtomicU64::default(),
-        }
-    }
-
-    fn span(&self) -> MutexGuard<'_, Option<Span>> {
-        self.span.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn add(&self, counter: &AtomicU64, n: u64) {
-        if !self.is_answered.load(Relaxed) {
-            counter.fetch_add(n, Relaxed);
-        }
-    }
-
-    /// Records the collection and the key in the span, unless the call has named others before.
-    fn name_target(&self, collection: &Collection<Document>, scope: Option<&KeyScope>) {
-        if !self.is_named.swap(true, Relaxed)
-            && let Some(span) = &*self.span()
-        {
-            let call = span.metadata().map_or("", |metadata| metadata.name());
-            span.record("otel.name", format!("{call} {}", collection.name()));
-            span.record("db.namespace", &*collection.namespace().db);
-            span.record("db.collection.name", collection.name());
-            if let Some(scope) = scope {
-                span.record("bucket.key", scope.label());
-            }
-        }
-    }
-
-    fn note_failure(&self, name: &str, code: Option<i32>) {
-        if let Some(span) = &*self.span() {
-            span.record("otel.status_code", "ERROR");
-            span.record("error.type", name);
-            if let Some(code) = code {
-                span.record("db.response.status_code", code.to_string());
-            }
-        }
-    }
-
-    /// Tells the counts, and ends the span.
-    fn end(&self) {
-        if let Some(span) = self.span().take() {
-            span.record("bucket.items", self.items.load(Relaxed));
-            span.record("bucket.round_trips", self.round_trips.load(Relaxed));
-            span.record("bucket.tries", 1 + self.repeats.load(Relaxed));
-            span.record("bucket.bytes", self.bytes.load(Relaxed));
-        }
-    }
-}
-
-impl Drop for Call {
-    fn drop(&mut self) {
-        self.end();
     }
 }

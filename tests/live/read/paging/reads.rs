@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use bucket_runtime::{
     Bucket, Buckets, Page, PageToken,
+    action::Pages,
     mongodb::{
         Database,
         bson::{Bson, DateTime, Serializer, doc},
@@ -20,7 +21,10 @@ use serde::{
 
 use crate::support::{
     database::{Live, Recorded, fresh, items, pages},
-    zoo::entries::{Entry, Millis3, Numbered3, Seconds3},
+    zoo::{
+        entries::{Entry, Millis3, Numbered3, Seconds3},
+        ticks::{Numbered2, Tick},
+    },
 };
 
 pub(crate) const CAPACITY: usize = 3;
@@ -240,4 +244,25 @@ async fn a_stream_goes_across_batches_and_closes_its_cursor_when_dropped_midway(
 
         assert_eq!(sent, ["find", "killCursors"]);
     }
+}
+
+#[bucket_testkit::test]
+async fn pages_that_became_empty_can_be_left_out(db: Live) {
+    let ticks = fresh::<Numbered2>(&db).await;
+    ticks
+        .append_many((0..6).map(|n| Numbered2::new(1, n)))
+        .await
+        .unwrap();
+    let old = Numbered2::n_is(0).or(Numbered2::n_is(1));
+    assert_eq!(ticks.remove_items(&1, old).await.unwrap(), 2);
+    let lengths = async |pages: Pages<'static, Numbered2>| {
+        let pages: Vec<_> = pages.await.unwrap().try_collect().await.unwrap();
+        pages
+            .iter()
+            .map(|page| page.items.len())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(lengths(ticks.pages(&1)).await, [0, 2, 2]);
+    assert_eq!(ticks.page_count(&1).await.unwrap(), 3);
+    assert_eq!(lengths(ticks.pages(&1).skip_empty()).await, [2, 2]);
 }

@@ -41,6 +41,8 @@ pub(super) async fn of_buckets(db: &Database, look: &mut Look) {
     look.at("visits", "append", 0).await;
     visits.append_many((4..500).map(visit)).await.unwrap();
     let told = look.at("visits", "append_many", 496).await;
+    assert_eq!(told.number("db.operation.batch.size"), 496);
+    assert!(!told.fields.contains_key("db.response.returned_rows"));
     assert!(told.number("bucket.bytes") > 496 * 40, "{told:?}");
     let flat = visit(1000);
     let flat = doc! { "page": 9, "at": flat.at, "visitor": 1000_i64, "seconds": 10_i64 };
@@ -55,6 +57,7 @@ pub(super) async fn of_buckets(db: &Database, look: &mut Look) {
 
     visits.page(&1, 2).await.unwrap().unwrap();
     let told = look.at("visits", "page", 2).await;
+    assert_eq!(told.number("db.response.returned_rows"), 2);
     assert!(told.number("bucket.bytes") > 80, "{told:?}");
     visits.latest(&1).await.unwrap();
     look.at("visits", "page", 2).await;
@@ -95,7 +98,8 @@ pub(super) async fn of_buckets(db: &Database, look: &mut Look) {
     visits.rollup(&1).await.unwrap();
     look.at("visits", "rollup", 0).await;
     visits.rollup(&1).per_window().await.unwrap().count().await;
-    look.at("visits", "rollup_series", 0).await;
+    let told = look.at("visits", "rollup_series", 0).await;
+    assert_eq!(told.number("db.response.returned_rows"), 9);
     visits
         .rollup(&1)
         .by(Visit::FIELDS.visitor)
@@ -103,7 +107,8 @@ pub(super) async fn of_buckets(db: &Database, look: &mut Look) {
         .unwrap()
         .count()
         .await;
-    look.at("visits", "rollup_groups", 0).await;
+    let told = look.at("visits", "rollup_groups", 0).await;
+    assert_eq!(told.number("db.response.returned_rows"), 500);
     let lines: Vec<_> = visits
         .export(&1)
         .await
@@ -111,7 +116,8 @@ pub(super) async fn of_buckets(db: &Database, look: &mut Look) {
         .try_collect()
         .await
         .unwrap();
-    look.at("visits", "export", 0).await;
+    let told = look.at("visits", "export", 0).await;
+    assert_eq!(told.number("db.response.returned_rows"), lines.len());
 
     let one = || Visit::FIELDS.visitor.eq(7);
     visits
@@ -161,8 +167,16 @@ pub(super) async fn of_buckets(db: &Database, look: &mut Look) {
     look.at("moved", "migrate_from", 501).await;
     Visit::change_capacity(db).await.unwrap();
     look.at("visits", "change_capacity", 0).await;
-    drop(visits.watch(&1).await.unwrap());
-    look.at("visits", "watch", 0).await;
+    let mut watched = visits.watch(&1).await.unwrap();
+    let late = Visit::buckets(db).await.unwrap();
+    late.append(&visit(2000)).await.unwrap();
+    watched.try_next().await.unwrap().unwrap();
+    drop(watched);
+    let mut spans = look.spans.take().into_iter();
+    let told = spans.rfind(|told| told.name == "watch").unwrap();
+    assert_eq!(told.number("bucket.items"), 1, "{told:?}");
+    assert_eq!(told.number("db.response.returned_rows"), 1);
+    look.record.take();
     drop(visits.watch_all().await.unwrap());
     look.at("visits", "watch", 0).await;
 }
@@ -181,15 +195,17 @@ pub(super) async fn of_outliers(db: &Database, look: &mut Look) {
         .push_many(&1, (0..9).map(|n| n.to_string()))
         .await
         .unwrap();
-    look.at("books", "push_many", 9).await;
+    let told = look.at("books", "push_many", 9).await;
+    assert_eq!(told.number("db.operation.batch.size"), 9);
     books.update(&1, |book| book.title.push('!')).await.unwrap();
     look.at("books", "update", 0).await;
     books.get(&1).await.unwrap();
-    look.at("books", "get", 0).await;
+    let told = look.at("books", "get", 0).await;
+    assert_eq!(told.number("db.response.returned_rows"), 1);
     books.get_all(&1).await.unwrap();
-    look.at("books", "get_all", 12).await;
+    look.at("books", "get_all", 14).await;
     assert_eq!(books.items(&1).await.unwrap().count().await, 14);
-    look.at("books", "items", 12).await;
+    look.at("books", "items", 14).await;
     books
         .extras(&1)
         .await
@@ -229,7 +245,8 @@ pub(super) async fn of_outliers(db: &Database, look: &mut Look) {
         .try_collect::<Vec<_>>()
         .await
         .unwrap();
-    look.at("books", "find", 0).await;
+    let told = look.at("books", "find", 0).await;
+    assert_eq!(told.number("db.response.returned_rows"), 1);
     books
         .find(doc! {})
         .parts::<Title>()
@@ -262,7 +279,7 @@ pub(super) async fn of_outliers(db: &Database, look: &mut Look) {
     look.at("users", "insert", 0).await;
     let names = || users.items(&1).parts::<FollowerName>();
     assert_eq!(names().await.unwrap().count().await, 9);
-    look.at("users", "parts", 7).await;
+    look.at("users", "parts", 9).await;
     names().page_of_items(4).await.unwrap();
     look.at("users", "page_of_parts", 4).await;
 }

@@ -100,7 +100,7 @@ impl Advice {
                 thousands(self.quantiles[0].1),
             ),
             (Finding::Few, _) => format!(
-                "{} documents do not tell which length is typical; the longest array has {longest} items",
+                "too few documents ({}) to tell which length is typical; the longest array has {longest} items",
                 self.documents
             ),
             (Finding::Small, _) => format!(
@@ -173,9 +173,11 @@ impl fmt::Display for Advice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{} documents, {} items; the longest array has {}",
+            "{} {}, {} {}; the longest array has {}",
             thousands(self.documents),
+            things(self.documents, "document"),
             thousands(self.items),
+            things(self.items, "item"),
             thousands(self.longest)
         )?;
         writeln!(f, "\n   items  documents")?;
@@ -236,6 +238,13 @@ fn percent(part: u64, all: u64) -> String {
         _ => percent.clamp(0.1, 99.9),
     };
     format!("{shown:.1} %")
+}
+
+fn things(n: u64, thing: &str) -> String {
+    match n {
+        1 => thing.to_owned(),
+        _ => format!("{thing}s"),
+    }
 }
 
 fn thousands(n: u64) -> String {

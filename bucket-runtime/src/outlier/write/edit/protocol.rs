@@ -256,7 +256,7 @@ impl ParentEditor {
         if grown > 0 && scope.limits_bytes(holder) {
             let state = self.parent.read_state(true, session).await?;
             let bytes = state.map_or(0, |state| state.bytes as i64);
-            if bytes + grown > scope.spec.max_bytes.into() {
+            if bytes + grown > i64::from(scope.spec.max_bytes) {
                 return Err(self.parent.error(Kind::NoRoom(largest)));
             }
         }

@@ -1,0 +1,89 @@
+//! A client whose calls and commands are observed.
+
+use std::{error::Error, ops::Deref, sync::LazyLock};
+
+use bucket_runtime::{
+    Bucket,
+    mongodb::{
+        Client, Database, event::EventHandler, options::ClientOptions, otel::OpentelemetryOptions,
+    },
+    trace_server,
+};
+use bucket_testkit::{Fixture, Server, Test};
+use opentelemetry::{KeyValue, global, trace::TracerProvider};
+use opentelemetry_sdk::{
+    metrics::{InMemoryMetricExporter, SdkMeterProvider},
+    trace::{InMemorySpanExporter, SdkTracerProvider},
+};
+use serde::{Deserialize, Serialize};
+use tracing_subscriber::{layer::SubscriberExt, registry::Registry};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Bucket)]
+#[bucket(collection = "marks", id = "{key}_{#}", capacity = 10)]
+pub(crate) struct Mark {
+    pub(crate) key: i64,
+    pub(crate) n: i64,
+}
+
+/// Everything that this process tells OpenTelemetry.
+pub(crate) struct Observed {
+    pub(crate) spans: InMemorySpanExporter,
+    pub(crate) metrics: InMemoryMetricExporter,
+    tracers: SdkTracerProvider,
+    pub(crate) meters: SdkMeterProvider,
+}
+
+pub(crate) static OBSERVED: LazyLock<Observed> = LazyLock::new(|| {
+    let (spans, metrics) = Default::default();
+    let tracers =
+        SdkTracerProvider::builder().with_simple_exporter(InMemorySpanExporter::clone(&spans));
+    let tracers = tracers.build();
+    let ours = tracing_opentelemetry::layer().with_tracer(tracers.tracer("bucket_runtime"));
+    tracing::subscriber::set_global_default(Registry::default().with(ours)).unwrap();
+    let meters =
+        SdkMeterProvider::builder().with_periodic_exporter(InMemoryMetricExporter::clone(&metrics));
+    let meters = meters.build();
+    global::set_meter_provider(meters.clone());
+    Observed {
+        spans,
+        metrics,
+        tracers,
+        meters,
+    }
+});
+
+/// An empty database for one test, whose client tells of its commands and connections.
+pub(crate) struct ObservedDatabase(Database);
+
+impl Fixture for ObservedDatabase {
+    async fn set_up(test: &Test) -> Result<Self, Box<dyn Error + Send + Sync>> {
+        let server = Server::shared().await?;
+        Ok(Self(observed(server, test.database()).await))
+    }
+}
+
+impl Deref for ObservedDatabase {
+    type Target = Database;
+
+    fn deref(&self) -> &Database {
+        &self.0
+    }
+}
+
+pub(crate) async fn observed(server: &Server, name: &str) -> Database {
+    let mut options = ClientOptions::parse(server.uri()).await.unwrap();
+    let tracing = OpentelemetryOptions::builder().enabled(true);
+    options.tracing = Some(tracing.tracer_provider(OBSERVED.tracers.clone()).build());
+    options.cmap_event_handler = Some(EventHandler::callback(trace_server));
+    Client::with_options(options).unwrap().database(name)
+}
+
+/// The text of an attribute, if it is there.
+pub(crate) fn attribute<'a>(
+    attributes: impl IntoIterator<Item = &'a KeyValue>,
+    name: &str,
+) -> Option<String> {
+    let mut attributes = attributes.into_iter();
+    let found = attributes.find(|attribute| attribute.key.as_str() == name);
+    found.map(|attribute| attribute.value.to_string())
+}
