@@ -83,7 +83,9 @@ pub(crate) fn report(
         thousands(keys.median())
     )];
     let shown = best.map_or(capacity, |best| best.capacity);
-    lines.extend(capacity_table(&simulated, shown, &keys));
+    // A page of the struct is a bucket; in windows, its place among all pages of the key is not known here.
+    let page = (!is_window(spec)).then_some(capacity);
+    lines.extend(capacity_table(&simulated, shown, &keys, page));
     lines.push(sentence(&simulated, capacity, best));
     lines.extend(disordered.map(|disordered| order(disordered, buckets)));
     let value = json!({

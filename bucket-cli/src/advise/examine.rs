@@ -1,15 +1,14 @@
 //! Looks at a collection: what it is, then the figures that this needs.
 
+mod arrays;
 mod flat;
 
-use bucket_runtime::bson::{DateTime, Document, doc};
-use bucket_runtime::{Advice, LengthGroup};
+use bucket_runtime::bson::{Document, doc};
 
 use super::code;
 use super::kind::buckets::BucketLayout;
 use super::kind::{self, Hints, Known, Subject};
 use super::measure::fill::{Fill, busiest_minute, capacity, out_of_order, several_open};
-use super::measure::growth::Growth;
 use super::measure::heat::{self, HeatFields, HeatKeys};
 use super::measure::whole;
 use super::picture::HeatPicture;
@@ -18,11 +17,7 @@ use super::refusal::Refusal;
 use super::report::Findings;
 use super::scan::Scan;
 use super::source::{CollectionType, Source};
-use super::verdict::arrays::{self, ArrayFacts, LARGE, Largest};
 use super::verdict::buckets::{self, BucketsFacts};
-
-/// A document of so many bytes is worth the question how it grew.
-const GROWN: u64 = 1 << 20;
 
 /// How much to read.
 #[derive(Debug)]
@@ -71,7 +66,7 @@ pub(super) async fn collection(
         ),
         Subject::Arrays(array) => (
             "documents with an array that grows",
-            of_arrays(&source, &scan, array, reading).await?,
+            arrays::judge(&source, &scan, array, reading).await?,
         ),
         Subject::Flat(layout) => (
             "flat documents",
@@ -112,68 +107,6 @@ fn unclear(scan: &Scan) -> Verdict<'_> {
         figures: Vec::new(),
         pictures: Vec::new(),
     }
-}
-
-async fn of_arrays<'s>(
-    source: &'s Source,
-    scan: &'s Scan,
-    array: &'s str,
-    reading: &Reading,
-) -> Result<Verdict<'s>, Refusal> {
-    let (rows, is_exact) = counted_or_sampled(source, length_stages(array), reading).await?;
-    let groups = rows.iter().map(|row| LengthGroup {
-        length: whole(row, "_id"),
-        documents: whole(row, "documents"),
-        bytes: whole(row, "bytes"),
-    });
-    let mut largest = Largest {
-        bytes: rows
-            .iter()
-            .map(|row| whole(row, "largest"))
-            .max()
-            .unwrap_or(0),
-        large: rows.iter().map(|row| whole(row, "large")).sum(),
-        growth: None,
-    };
-    if largest.bytes >= GROWN && is_exact {
-        largest.growth = growth(source, largest.bytes).await?;
-    }
-    let facts = ArrayFacts {
-        collection: source.name(),
-        shape: &scan.shape,
-        array,
-        advice: Advice::of(groups),
-        is_exact,
-        largest,
-    };
-    Ok(arrays::judge(&facts))
-}
-
-/// Stages whose rows say how many documents have an array of each length, and how large they are.
-fn length_stages(array: &str) -> Vec<Document> {
-    let array = format!("${array}");
-    let length = doc! { "$cond": [{ "$isArray": [&array] }, { "$size": &array }, 0] };
-    let is_large = doc! { "$cond": [{ "$gte": ["$bytes", LARGE] }, 1, 0] };
-    vec![
-        doc! { "$project": { "length": length, "bytes": { "$bsonSize": "$$ROOT" } } },
-        doc! { "$group": {
-            "_id": "$length", "documents": { "$sum": 1 }, "bytes": { "$sum": "$bytes" },
-            "largest": { "$max": "$bytes" }, "large": { "$sum": is_large },
-        } },
-    ]
-}
-
-/// How the largest document grew, if its id is an `ObjectId`.
-async fn growth(source: &Source, bytes: u64) -> Result<Option<Growth>, Refusal> {
-    let stages = vec![
-        doc! { "$project": { "bytes": { "$bsonSize": "$$ROOT" } } },
-        doc! { "$sort": { "bytes": -1 } },
-        doc! { "$limit": 1 },
-    ];
-    let rows = source.count(stages).await?.unwrap_or_default();
-    let id = rows.first().and_then(|row| row.get_object_id("_id").ok());
-    let now = DateTime::now().timestamp_millis();
-    Ok(id.and_then(|id| Growth::of(bytes, id.timestamp().timestamp_millis(), now)))
 }
 
 async fn of_buckets<'s>(

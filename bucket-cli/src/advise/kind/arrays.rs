@@ -1,6 +1,10 @@
 //! Which array of the documents grows.
 
+use bucket_runtime::bson::{Bson, doc};
+
+use super::{is_odd, is_time_name};
 use crate::advise::figures::thousands;
+use crate::advise::refusal::Refusal;
 use crate::advise::shape::value::ValueKind;
 use crate::advise::shape::{DocumentShape, FieldShape};
 
@@ -13,6 +17,70 @@ pub(in crate::advise) struct GrowingArray {
     pub(in crate::advise) name: String,
     pub(in crate::advise) longest: u64,
     pub(in crate::advise) bytes_per_document: u64,
+}
+
+/// The array that grows, and the time that tells since when.
+#[derive(Debug, PartialEq)]
+pub(in crate::advise) struct ArrayLayout {
+    pub(in crate::advise) array: String,
+    pub(in crate::advise) since: Option<Since>,
+}
+
+impl ArrayLayout {
+    /// The layout of this array; the user may have named a field with a time, of documents or of items.
+    pub(in crate::advise) fn of(
+        shape: &DocumentShape,
+        array: String,
+        time: Option<&String>,
+    ) -> Result<Self, Refusal> {
+        if is_odd(&array) {
+            let text = format!(
+                "`{array}` cannot be the array of a struct: in updates and paths, its name has another meaning"
+            );
+            return Err(Refusal::usage(text));
+        }
+        let found = since(shape, &array, time);
+        match (found, time) {
+            (None, Some(name)) => Err(Refusal::usage(format!(
+                "the field `{name}` of `--time` holds no dates, neither in the documents nor in the items of `{array}`"
+            ))),
+            (since, _) => Ok(Self { array, since }),
+        }
+    }
+}
+
+/// The time since when a document grows.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::advise) enum Since {
+    /// The time in the `ObjectId` that is its `_id`.
+    Id,
+    /// A field of the document.
+    Field(String),
+    /// The earliest value of this field in the items of the array.
+    Items(String),
+}
+
+impl Since {
+    /// The field as text.
+    pub(in crate::advise) fn text(&self, array: &str) -> String {
+        match self {
+            Self::Id => "the `ObjectId` in `_id`".to_owned(),
+            Self::Field(name) => format!("`{name}`"),
+            Self::Items(name) => format!("the earliest `{array}.{name}`"),
+        }
+    }
+
+    /// The expression whose value is the time.
+    pub(in crate::advise) fn expression(&self, array: &str) -> Bson {
+        match self {
+            Self::Id => {
+                let date = doc! { "input": "$_id", "to": "date", "onError": Bson::Null };
+                doc! { "$convert": date }.into()
+            }
+            Self::Field(name) => format!("${name}").into(),
+            Self::Items(name) => doc! { "$min": format!("${array}.{name}") }.into(),
+        }
+    }
 }
 
 /// The array that takes the most bytes, and all candidates as lines of text.
@@ -40,5 +108,46 @@ pub(in crate::advise) fn weigh(shape: &DocumentShape) -> (Option<GrowingArray>, 
 fn growing(field: &FieldShape) -> Option<(&FieldShape, u64)> {
     let (least, most) = field.value.lengths?;
     let is_always = field.value.types() == [ValueKind::Array];
-    (is_always && most > least && most >= SHORT).then_some((field, most))
+    (is_always && !is_odd(&field.name) && most > least && most >= SHORT).then_some((field, most))
+}
+
+/// The time that tells since when documents grow: the one that the user has named, that of an `ObjectId`, or a date
+/// of the documents or of the items, the earliest of those whose names say so.
+fn since(shape: &DocumentShape, array: &str, named: Option<&String>) -> Option<Since> {
+    let items = shape.get(array).and_then(|value| value.items.as_deref());
+    let item = items.and_then(|items| items.document.as_deref());
+    if let Some(name) = named {
+        if has_dates(shape, name) {
+            return Some(Since::Field(name.clone()));
+        }
+        let inner = name
+            .strip_prefix(array)
+            .and_then(|rest| rest.strip_prefix('.'));
+        let inner = inner.unwrap_or(name);
+        return has_dates(item?, inner).then(|| Since::Items(inner.to_owned()));
+    }
+    if shape
+        .get("_id")
+        .is_some_and(|id| id.types() == [ValueKind::ObjectId])
+    {
+        return Some(Since::Id);
+    }
+    let of_documents = earliest(shape).map(Since::Field);
+    of_documents.or_else(|| earliest(item?).map(Since::Items))
+}
+
+fn has_dates(shape: &DocumentShape, name: &str) -> bool {
+    let value = shape.get(name);
+    value.is_some_and(|value| value.count(ValueKind::Date) > 0)
+}
+
+/// The field with the earliest dates, preferably one whose name is that of a time.
+fn earliest(shape: &DocumentShape) -> Option<String> {
+    let dates = shape.fields.iter().filter(|field| {
+        field.value.types() == [ValueKind::Date]
+            && shape.is_always(&field.value)
+            && !is_odd(&field.name)
+    });
+    let best = dates.min_by_key(|field| (!is_time_name(&field.name), field.value.dates));
+    best.map(|field| field.name.clone())
 }

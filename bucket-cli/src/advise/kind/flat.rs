@@ -2,7 +2,7 @@
 
 use bucket_runtime::bson::Document;
 
-use super::{Hints, Known};
+use super::{Hints, Known, check_exists, is_odd, is_time_name};
 use crate::advise::figures::{several, thousands};
 use crate::advise::refusal::Refusal;
 use crate::advise::shape::value::{ValueKind, ValueShape};
@@ -12,18 +12,6 @@ use crate::advise::shape::{DocumentShape, FieldShape};
 const OWNERS: [&str; 10] = [
     "account", "customer", "device", "host", "meter", "sensor", "station", "symbol", "ticker",
     "user",
-];
-
-/// Words that name the time of an item.
-const TIMES: [&str; 8] = [
-    "at",
-    "created",
-    "date",
-    "datetime",
-    "time",
-    "timestamp",
-    "ts",
-    "when",
 ];
 
 /// A field that has no more distinct values is a state or a group rather than a key.
@@ -81,8 +69,23 @@ pub(in crate::advise) fn weigh(
     };
     let (time, times) = time(known, &key);
     lines.extend(times);
+    if let Some(name) = &hints.time {
+        check_time(known.shape, name)?;
+    }
     let time = hints.time.clone().or(time);
     Ok(((!key.is_empty()).then_some(FlatLayout { key, time }), lines))
+}
+
+/// The time that the user has named exists, and is a date.
+fn check_time(shape: &DocumentShape, name: &str) -> Result<(), Refusal> {
+    check_exists(shape, name)?;
+    let value = shape.get(name);
+    match value.is_some_and(|value| value.count(ValueKind::Date) > 0) {
+        true => Ok(()),
+        false => Err(Refusal::usage(
+            "the field of `--time` holds no dates; buckets sort by BSON dates",
+        )),
+    }
 }
 
 /// How well the field would be the key, or why it cannot be one.
@@ -160,11 +163,7 @@ pub(in crate::advise) fn can_be_key(
             "of type {}, which cannot be a key",
             kinds.join(" and ")
         ))
-    } else if RESERVED.contains(&name)
-        || name.is_empty()
-        || name.starts_with('$')
-        || name.contains('.')
-    {
+    } else if RESERVED.contains(&name) || is_odd(name) {
         Err("a name that a bucket's key cannot have".to_owned())
     } else {
         Ok(())
@@ -237,12 +236,6 @@ fn time(known: &Known<'_>, key: &[String]) -> (Option<String>, Vec<String>) {
         let mut keys = key.iter().filter_map(|key| index_by(known.indexes, key));
         keys.any(|keys| keys.contains_key(name))
     };
-    let has_word = |name: &String| {
-        let lower = name.to_lowercase();
-        TIMES.iter().any(|word| {
-            lower == *word || lower.ends_with(&format!("_{word}")) || name.ends_with("At")
-        })
-    };
     let times: Vec<_> = shape
         .fields
         .iter()
@@ -250,7 +243,7 @@ fn time(known: &Known<'_>, key: &[String]) -> (Option<String>, Vec<String>) {
         .map(|field| &field.name)
         .collect();
     let best = times.iter().enumerate().max_by_key(|(at, name)| {
-        let weight = i32::from(follows_key(name)) * 2 + i32::from(has_word(name));
+        let weight = i32::from(follows_key(name)) * 2 + i32::from(is_time_name(name));
         (weight, std::cmp::Reverse(*at))
     });
     let mut lines: Vec<_> = times.iter().map(|name| format!("time `{name}`")).collect();
