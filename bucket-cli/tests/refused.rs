@@ -126,6 +126,108 @@ async fn a_page_that_cannot_be_written_is_a_sentence(newcomer: Newcomer) {
     assert_eq!(fs::read_to_string(at("report.html")).unwrap(), "old");
 }
 
+#[bucket_testkit::test]
+async fn what_cannot_be_advised_on_is_a_sentence(newcomer: Newcomer) {
+    let flat = doc! { "name": "a", "a.b": [1], "$user": 7 };
+    newcomer.store("flat", &[flat]).await;
+    newcomer.db.create_collection("empty").await.unwrap();
+    let view = newcomer.db.create_collection("view");
+    view.view_on("flat".to_owned()).await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("report.html");
+    let html = ["--html", page.to_str().unwrap()];
+    let uri = &*newcomer.uri;
+    for (uri, collection, option, code, says) in [
+        (
+            uri,
+            "nothing",
+            "",
+            1,
+            "does not exist, or the user may not read it",
+        ),
+        (uri, "empty", "", 1, "is empty"),
+        (
+            uri,
+            "view",
+            "",
+            2,
+            "is a view; name the collection behind it",
+        ),
+        (
+            uri,
+            "flat",
+            "--key=other",
+            2,
+            "no document has a field `other` at its top; there are _id, name",
+        ),
+        (
+            uri,
+            "flat",
+            "--key=$user",
+            2,
+            "`$user` is a name that a bucket's key cannot have",
+        ),
+        (
+            uri,
+            "flat",
+            "--time=other",
+            2,
+            "no document has a field `other` at its top",
+        ),
+        (
+            uri,
+            "flat",
+            "--time=name",
+            2,
+            "the field of `--time` holds no dates",
+        ),
+        (
+            uri,
+            "flat",
+            "--array=name",
+            2,
+            "the field of `--array` holds no array",
+        ),
+        (
+            uri,
+            "flat",
+            "--array=a.b",
+            2,
+            "has a name that has another meaning in updates and paths",
+        ),
+        (
+            "mongodb://localhost:1/shop?serverSelectionTimeoutMS=200",
+            "flat",
+            "",
+            3,
+            "no server answers",
+        ),
+        (
+            "mongodb://localhost:1",
+            "flat",
+            "",
+            2,
+            "the connection string names no database",
+        ),
+        ("nonsense", "flat", "", 2, "the connection string is wrong"),
+    ] {
+        let options = html
+            .into_iter()
+            .chain([option])
+            .filter(|option| !option.is_empty());
+        let ended = bucket(uri, collection, &options.collect::<Vec<_>>()).await;
+        expect(&ended, code, says);
+        assert_eq!(files(folder.path()), [""; 0], "{collection}");
+    }
+    for options in [
+        &["--sample", "0"][..],
+        &["--all", "--sample", "5"],
+        &["--array", "a", "--key", "b"],
+    ] {
+        assert_eq!(bucket(uri, "flat", options).await.code, Some(2));
+    }
+}
+
 /// The page shows no value of the data, unless it is asked to.
 #[bucket_testkit::test]
 async fn a_page_holds_values_only_if_it_may(newcomer: Newcomer) {

@@ -34,8 +34,14 @@ struct Cost {
     peak_kilobytes: u64,
 }
 
+/// Runs a program to its end, while the driver goes on.
+async fn run(program: Command) -> Cost {
+    let watched = tokio::task::spawn_blocking(|| watch(program));
+    watched.await.unwrap()
+}
+
 /// Runs a program to its end, and looks at it every ten milliseconds.
-fn run(program: &mut Command) -> Cost {
+fn watch(mut program: Command) -> Cost {
     let begin = Instant::now();
     let mut child = program.stdout(Stdio::null()).spawn().unwrap();
     let mut cost = Cost {
@@ -124,31 +130,33 @@ async fn advice_on_everything_beside_a_plain_scan(newcomer: Newcomer) {
     for keys in [10_000, 100_000] {
         let flat = fill(&newcomer, "flat", 1_000_000, |n| event(n, keys)).await;
         println!("a million flat documents of {keys} keys");
-        compare(&newcomer.uri, "flat");
+        compare(&newcomer.uri, "flat").await;
         flat.drop().await.unwrap();
     }
     let buckets = fill(&newcomer, "buckets", 100_000, bucket).await;
     println!("a million items in 100,000 buckets");
-    compare(&newcomer.uri, "buckets");
+    compare(&newcomer.uri, "buckets").await;
     buckets.drop().await.unwrap();
     let arrays = fill(&newcomer, "arrays", 100_000, parent).await;
     println!("a million items in the arrays of 100,000 documents");
-    compare(&newcomer.uri, "arrays");
+    compare(&newcomer.uri, "arrays").await;
     arrays.drop().await.unwrap();
 }
 
-fn advise(uri: &str, collection: &str, options: &[&str]) -> Cost {
+async fn advise(uri: &str, collection: &str, options: &[&str]) -> Cost {
     let mut advice = Command::new(env!("CARGO_BIN_EXE_bucket"));
-    run(advice.args(["advise", uri, collection]).args(options))
+    advice.args(["advise", uri, collection]).args(options);
+    run(advice).await
 }
 
 /// Runs both three times, and prints what they take.
-fn compare(uri: &str, collection: &str) {
+async fn compare(uri: &str, collection: &str) {
     for _ in 0..3 {
         let mut plain = Command::new(env::current_exe().unwrap());
         plain.args(["--ignored", "--exact", "plain_scan"]);
-        let plain = run(plain.env("SCAN", uri).env("COLLECTION", collection));
-        let advice = advise(uri, collection, &["--all"]);
+        plain.env("SCAN", uri).env("COLLECTION", collection);
+        let plain = run(plain).await;
+        let advice = advise(uri, collection, &["--all"]).await;
         for (name, cost) in [("plain scan", plain), ("advise --all", advice)] {
             let megabytes = cost.peak_kilobytes / 1000;
             println!(
@@ -228,7 +236,7 @@ async fn a_sample_as_the_collection_grows(newcomer: Newcomer) {
                 "ranges of _id",
                 begin.elapsed().as_secs_f64()
             );
-            let advice = advise(&newcomer.uri, "tiny", &[]);
+            let advice = advise(&newcomer.uri, "tiny", &[]).await;
             println!(
                 "{:>14}: {:.1} s, the processor {:.1} s, {} MB",
                 "advise",

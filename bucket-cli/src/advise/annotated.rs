@@ -4,7 +4,7 @@ use bucket_runtime::bson::{Bson, Document, doc};
 use bucket_runtime::{BucketSpec, Ordinal};
 use serde_json::json;
 
-use super::figures::{percent, several, thousands};
+use super::figures::{counted, percent, thousands};
 use super::measure::capacity::{FRAME, PLACE, Simulated, recommended, simulate};
 use super::measure::fill::{no_ring, out_of_order};
 use super::measure::keys::ItemsPerKey;
@@ -77,8 +77,8 @@ pub(crate) fn report(
     let owners = if is_window(spec) { "windows" } else { "keys" };
     let mut lines = vec![format!(
         "{} in {}; {} {owners}, half of which have at most {}",
-        several(items, "item"),
-        several(buckets, "bucket"),
+        counted(items, "item"),
+        counted(buckets, "bucket"),
         thousands(keys.keys()),
         thousands(keys.median())
     )];
@@ -112,7 +112,7 @@ fn sentence(simulated: &[Simulated], capacity: u64, best: Option<Simulated>) -> 
         Some(best) => format!(
             "take a capacity of {}: {} instead of {documents} (`change-capacity` moves the items)",
             thousands(best.capacity),
-            several(best.documents, "bucket"),
+            counted(best.documents, "bucket"),
         ),
     }
 }

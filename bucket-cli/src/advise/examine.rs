@@ -43,7 +43,6 @@ pub(super) async fn collection(
     if source.collection_type().await? == CollectionType::TimeSeries {
         return Ok(Findings {
             namespace: source.namespace(),
-            is_all: true,
             kind: "a time series collection",
             verdict: "leave it as it is: the server keeps its buckets by itself".to_owned(),
             ..Findings::default()
@@ -97,7 +96,7 @@ fn unclear(scan: &Scan) -> Verdict<'_> {
         .any(|field| field.name != "_id" && scan.shape.is_always(&field.value));
     let why = match shared {
         true => {
-            "no field tells series apart, and no array grows; if you know the key, name it with `--key`"
+            "there is neither a key that tells series apart nor an array that grows; `--key` and `--array` name one"
         }
         false => "its documents share no field beside `_id`",
     };

@@ -1,19 +1,6 @@
 //! Figures as text.
 
-use crate::report::things;
-
-/// 1,234,567.
-pub(super) fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let groups = digits.as_bytes().rchunks(3).rev();
-    let groups: Vec<_> = groups.map(String::from_utf8_lossy).collect();
-    groups.join(",")
-}
-
-/// 1 document; 1,234 documents.
-pub(super) fn several(number: u64, thing: &str) -> String {
-    format!("{} {}", thousands(number), things(number, thing))
-}
+pub(super) use crate::report::{counted, thousands};
 
 /// A part of the whole in percent, with a digit after the point where that tells more.
 pub(super) fn percent(part: u64, whole: u64) -> String {
@@ -81,12 +68,12 @@ pub(super) fn table(rows: &[Vec<String>]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes, percent, several, span, thousands};
+    use super::{bytes, counted, percent, span, thousands};
 
     #[test]
     fn figures_are_short() {
         assert_eq!(thousands(1_234_567), "1,234,567");
-        let counts = [0, 1, 1000].map(|n| several(n, "key"));
+        let counts = [0, 1, 1000].map(|n| counted(n, "key"));
         assert_eq!(counts, ["0 keys", "1 key", "1,000 keys"]);
         assert_eq!(
             [percent(1, 3), percent(1, 1), percent(0, 0)],

@@ -102,7 +102,7 @@ impl GrowthPicture {
 
     /// The heads of the table's columns.
     pub(super) fn head(&self) -> Vec<&'static str> {
-        let growth = ["age", "a day", "16 MiB in"].into_iter();
+        let growth = ["age", "bytes a day", "16 MiB in"].into_iter();
         let growth = growth.filter(|_| self.known().is_some());
         let id = self.has_ids().then_some("_id");
         ["rank", "items", "bytes"]

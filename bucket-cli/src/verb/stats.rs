@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::{Failure, Outcome, Site, Verb};
 use crate::advise::drawn::{self, Charts};
 use crate::arguments::Structs;
-use crate::report::{Report, counted};
+use crate::report::{Report, counted, thousands};
 
 /// How many of the largest keys or parents are shown.
 const LARGEST: i32 = 5;
@@ -144,12 +144,16 @@ async fn of_buckets(db: &Database, spec: &BucketSpec) -> Result<Figures, Failure
             counted(items, "item"),
             spec.capacity
         ),
-        format!("{} open, {} sealed", number("open"), number("sealed")),
+        format!(
+            "{} open, {} sealed",
+            thousands(number("open")),
+            thousands(number("sealed"))
+        ),
         format!(
             "{} bytes, {} on average, {} the largest",
-            number("bytes"),
-            number("bytes") / buckets.max(1),
-            number("largest")
+            thousands(number("bytes")),
+            thousands(number("bytes") / buckets.max(1)),
+            thousands(number("largest"))
         ),
     ];
     let (mut largest_lines, mut keys) = (Vec::new(), Vec::new());

@@ -40,14 +40,10 @@ impl<'s> Selection<'s> {
             let mut seen: Vec<_> = members.iter().map(|member| member.value.seen).collect();
             seen.sort_unstable_by(|a, b| b.cmp(a));
             let least = seen[MOST_FIELDS];
-            let before = members.len();
             members.retain(|member| is_needed(member) || member.value.seen > least);
             types.import("bucket_runtime::bson::Document");
             rest.extend([
-                format!(
-                    "    // {} further fields, which may be data rather than names",
-                    before - members.len()
-                ),
+                "    // all other fields, whose names may be data".to_owned(),
                 "    #[serde(flatten)]".to_owned(),
                 "    pub others: Document,".to_owned(),
             ]);

@@ -11,6 +11,9 @@ use crate::advise::shape::{DocumentShape, FieldShape};
 /// A shorter array, such as a pair of coordinates or some tags, is a value.
 const SHORT: u64 = 10;
 
+/// A name that is empty, contains a point or begins with a dollar sign.
+const ODD: &str = "a name that has another meaning in updates and paths";
+
 /// An array whose length differs from document to document.
 #[derive(Debug, PartialEq)]
 pub(in crate::advise) struct GrowingArray {
@@ -34,9 +37,7 @@ impl ArrayLayout {
         time: Option<&String>,
     ) -> Result<Self, Refusal> {
         if is_odd(&array) {
-            let text = format!(
-                "`{array}` cannot be the array of a struct: in updates and paths, its name has another meaning"
-            );
+            let text = format!("the field `{array}` of `--array` has {ODD}");
             return Err(Refusal::usage(text));
         }
         let found = since(shape, &array, time);
@@ -88,15 +89,18 @@ pub(in crate::advise) fn weigh(shape: &DocumentShape) -> (Option<GrowingArray>, 
     let mut found: Vec<_> = shape.fields.iter().filter_map(growing).collect();
     found.sort_by_key(|(field, _)| std::cmp::Reverse(field.bytes()));
     let line = |(field, longest): &(&FieldShape, u64)| {
+        let (name, longest) = (&field.name, thousands(*longest));
         let share = field.value.present() * 100 / shape.documents.max(1);
-        format!(
-            "array `{}`: up to {} items, in {share} % of the documents",
-            field.name,
-            thousands(*longest)
-        )
+        match is_odd(name) {
+            true => format!("not the array: `{name}`, {ODD}"),
+            false => {
+                format!("array `{name}`: up to {longest} items, in {share} % of the documents")
+            }
+        }
     };
     let lines = found.iter().map(line).collect();
-    let array = found.first().map(|(field, longest)| GrowingArray {
+    let mut fit = found.iter().filter(|(field, _)| !is_odd(&field.name));
+    let array = fit.next().map(|(field, longest)| GrowingArray {
         name: field.name.clone(),
         longest: *longest,
         bytes_per_document: field.bytes() / shape.documents.max(1),
@@ -108,7 +112,7 @@ pub(in crate::advise) fn weigh(shape: &DocumentShape) -> (Option<GrowingArray>, 
 fn growing(field: &FieldShape) -> Option<(&FieldShape, u64)> {
     let (least, most) = field.value.lengths?;
     let is_always = field.value.types() == [ValueKind::Array];
-    (is_always && !is_odd(&field.name) && most > least && most >= SHORT).then_some((field, most))
+    (is_always && most > least && most >= SHORT).then_some((field, most))
 }
 
 /// The time that tells since when documents grow: the one that the user has named, that of an `ObjectId`, or a date

@@ -3,7 +3,7 @@
 use bucket_runtime::bson::Document;
 
 use super::{Hints, Known, check_exists, is_odd, is_time_name};
-use crate::advise::figures::{several, thousands};
+use crate::advise::figures::{counted, thousands};
 use crate::advise::refusal::Refusal;
 use crate::advise::shape::value::{ValueKind, ValueShape};
 use crate::advise::shape::{DocumentShape, FieldShape};
@@ -185,9 +185,12 @@ fn named_key(shape: &DocumentShape, names: &[String]) -> Result<Vec<String>, Ref
 }
 
 fn line(candidate: &KeyCandidate<'_>, known: &Known<'_>) -> String {
+    if let Err(why) = &candidate.fit {
+        return format!("not the key: `{}`, {why}", candidate.field.name);
+    }
     let value = &candidate.field.value;
     let distinct = match value.distinct() {
-        Some(distinct) => several(distinct as u64, "value"),
+        Some(distinct) => counted(distinct as u64, "value"),
         None => "very many values".to_owned(),
     };
     let most = match value.repetitions().max().unwrap_or(0) * 100 / known.shape.documents.max(1) {
@@ -201,12 +204,8 @@ fn line(candidate: &KeyCandidate<'_>, known: &Known<'_>) -> String {
         ),
         None => String::new(),
     };
-    let why = match &candidate.fit {
-        Ok(_) => String::new(),
-        Err(why) => format!(": {why}"),
-    };
     format!(
-        "key `{}`: {distinct}, the most frequent in {most} % of the documents{index}{why}",
+        "key `{}`: {distinct}, the most frequent in {most} % of the documents{index}",
         candidate.field.name
     )
 }

@@ -3,7 +3,7 @@
 use super::html::escape;
 use super::section::{Row, Section, Stop, Table};
 use super::svg::{Panel, Scale, chart, cursor, short};
-use crate::advise::figures::{bytes, percent, several, thousands};
+use crate::advise::figures::{bytes, counted, percent, thousands};
 use crate::advise::measure::capacity::Simulated;
 use crate::advise::picture::CapacitiesPicture;
 
@@ -35,8 +35,8 @@ pub(super) fn draw(picture: &CapacitiesPicture) -> Section {
     let title = "Which capacity";
     let what = format!(
         "{} become {} with a capacity of {}.",
-        several(picture.items, "flat document"),
-        several(simulated.get(chosen).map_or(0, |of| of.documents), "bucket"),
+        counted(picture.items, "flat document"),
+        counted(simulated.get(chosen).map_or(0, |of| of.documents), "bucket"),
         thousands(picture.recommended)
     );
     let marks = cursor(&panels, places.get(chosen).copied().unwrap_or(0.0));
@@ -44,8 +44,8 @@ pub(super) fn draw(picture: &CapacitiesPicture) -> Section {
         title: title.to_owned(),
         note: format!(
             "{what} Move the slider to see others. Trips are the round trips of a page of {} by its number, on \
-             average; with a token it is always one.",
-            several(picture.page, "item")
+             average; by a token it is one.",
+            counted(picture.page, "item")
         ),
         chart: chart("capacities", title, &what, &panels, &marks) + &slider(picture, chosen),
         tables: vec![table(picture, &places)],
@@ -88,8 +88,8 @@ fn ticks(simulated: &[Simulated]) -> Vec<(f64, String)> {
 fn sentence(of: &Simulated, picture: &CapacitiesPicture) -> String {
     format!(
         "{}: {}, {}, {} % of the room in use, {} of the keys in one bucket, {:.1} round trips for a page of {}",
-        several(of.capacity, "item"),
-        several(of.documents, "bucket"),
+        counted(of.capacity, "item"),
+        counted(of.documents, "bucket"),
         bytes(of.bytes),
         of.fill,
         percent(of.single, picture.keys),

@@ -4,7 +4,7 @@ use bucket_runtime::bson::DateTime;
 
 use super::section::{Row, Section, Table};
 use super::svg::{Panel, Scale, chart, short};
-use crate::advise::figures::{several, span};
+use crate::advise::figures::{counted, span};
 use crate::advise::measure::growth::{DOCUMENT, Growth};
 use crate::advise::picture::GrowthPicture;
 
@@ -19,7 +19,7 @@ pub(super) fn draw(picture: &GrowthPicture) -> Section {
         rows: picture.rows().into_iter().map(Row::of).collect(),
     };
     let have = if picture.large == 1 { "has" } else { "have" };
-    let large = several(picture.large, "document");
+    let large = counted(picture.large, "document");
     let note = format!("{large} {have} 1 MiB or more; {}.", picture.age());
     let mut section = picture.known().map_or_else(Section::default, chart_of);
     section.title = "Documents on their way to 16 MiB".to_owned();

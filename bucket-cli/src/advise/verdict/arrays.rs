@@ -3,7 +3,7 @@
 use bucket_runtime::{Advice, Finding};
 
 use crate::advise::code::names::singular;
-use crate::advise::figures::{bytes, several, table, thousands};
+use crate::advise::figures::{bytes, counted, table, thousands};
 use crate::advise::kind::arrays::ArrayLayout;
 use crate::advise::kind::buckets::IdOrdinal;
 use crate::advise::kind::flat::can_be_key;
@@ -159,7 +159,7 @@ fn size_figures(facts: &ArrayFacts<'_>) -> Vec<String> {
     )];
     if let Some(growth) = &facts.growth {
         let have = if growth.large == 1 { "has" } else { "have" };
-        let large = several(growth.large, "document");
+        let large = counted(growth.large, "document");
         lines.push(format!("{large} {have} 1 MiB or more; {}", growth.age()));
         let head = growth.head().into_iter().map(str::to_owned).collect();
         let rows: Vec<_> = std::iter::once(head).chain(growth.rows()).collect();

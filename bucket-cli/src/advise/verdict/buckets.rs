@@ -1,6 +1,6 @@
 //! Whether a collection of buckets is in order.
 
-use crate::advise::figures::{bytes, several, thousands};
+use crate::advise::figures::{bytes, counted, thousands};
 use crate::advise::kind::buckets::{BucketLayout, IdOrdinal};
 use crate::advise::measure::fill::Fill;
 use crate::advise::picture::{HeatPicture, Picture};
@@ -36,15 +36,15 @@ pub(in crate::advise) fn judge<'f>(facts: &BucketsFacts<'f>) -> Verdict<'f> {
         .collect();
     let what = format!(
         "{} with {}, {} % full at a capacity of {}",
-        several(fill.buckets, "bucket"),
-        several(fill.items, "item"),
+        counted(fill.buckets, "bucket"),
+        counted(fill.items, "item"),
         fill.percent(),
         thousands(fill.capacity)
     );
     let Some(plan) = plan(facts) else {
         let sentence = format!(
             "leave it as it is: {what}, made by hand; their ids do not name the key and a time, so no struct can \
-             take them over in place"
+             take them over in place; `$unwind` makes flat documents of them, which can be imported"
         );
         return Verdict {
             sentence,
@@ -74,10 +74,10 @@ pub(in crate::advise) fn judge<'f>(facts: &BucketsFacts<'f>) -> Verdict<'f> {
 
 /// What breaks the guarantees, as far as it is seen without a struct.
 fn found(facts: &BucketsFacts<'_>) -> String {
-    let open = several(facts.several_open.unwrap_or(0), "key");
-    let mut all = several(facts.fill.wrong_count, "wrong count");
+    let open = counted(facts.several_open.unwrap_or(0), "key");
+    let mut all = counted(facts.fill.wrong_count, "wrong count");
     if facts.fill.overfull() > 0 {
-        let overfull = several(facts.fill.overfull(), "bucket");
+        let overfull = counted(facts.fill.overfull(), "bucket");
         all += &format!(", {overfull} beyond the capacity");
     }
     format!("{all}, and {open} with several open buckets")
@@ -124,7 +124,7 @@ fn plan<'f>(facts: &BucketsFacts<'f>) -> Option<BucketPlan<'f>> {
 fn figures(facts: &BucketsFacts<'_>) -> Vec<String> {
     let fill = &facts.fill;
     let known = |number: Option<u64>, thing: &str, text: &str| match number {
-        Some(number) => format!("{} {text}", several(number, thing)),
+        Some(number) => format!("{} {text}", counted(number, thing)),
         None => format!("not counted: {thing}s {text} (`--all` counts them)"),
     };
     let ids = match &facts.layout.ids {
@@ -158,16 +158,30 @@ fn figures(facts: &BucketsFacts<'_>) -> Vec<String> {
             bytes(fill.bytes / fill.buckets.max(1)),
             bytes(fill.largest_bytes)
         ),
-        several(fill.wrong_count, "wrong count"),
-        known(facts.several_open, "key", "with several open buckets"),
-        known(
+        counted(fill.wrong_count, "wrong count"),
+    ];
+    if facts.layout.ids.is_some() {
+        figures.push(known(
+            facts.several_open,
+            "key",
+            "with several open buckets",
+        ));
+    }
+    if facts
+        .layout
+        .ids
+        .as_ref()
+        .is_some_and(|ids| ids.ordinal.time().is_some())
+    {
+        let out_of_order = known(
             facts.out_of_order,
             "bucket",
             "out of the order of their ids",
-        ),
-    ];
+        );
+        figures.push(out_of_order);
+    }
     if fill.overfull() > 0 {
-        let overfull = several(fill.overfull(), "bucket");
+        let overfull = counted(fill.overfull(), "bucket");
         figures.push(format!("{overfull} beyond the capacity"));
     }
     figures.extend(facts.busiest_minute.map(busy));
@@ -176,7 +190,7 @@ fn figures(facts: &BucketsFacts<'_>) -> Vec<String> {
 
 /// How fast the busiest key is.
 fn busy(buckets: u64) -> String {
-    let opened = several(buckets, "bucket");
+    let opened = counted(buckets, "bucket");
     let advice = match buckets > BUSY {
         true => ": a larger capacity lets it take appends faster",
         false => "",

@@ -1,12 +1,11 @@
 //! The figures behind the verdict on flat documents, as lines of text.
 
 use super::{BUSY, FlatFacts};
-use crate::advise::figures::{bytes, percent, span, table, thousands};
+use crate::advise::figures::{bytes, counted, percent, span, table, thousands};
 use crate::advise::kind::flat::FlatLayout;
 use crate::advise::measure::capacity::{self, Simulated};
 use crate::advise::measure::keys::ItemsPerKey;
 use crate::advise::measure::lateness::Lateness;
-use crate::report::counted;
 
 /// What was counted; the capacities side by side, if they were simulated.
 pub(super) fn figures(
@@ -21,6 +20,11 @@ pub(super) fn figures(
         figures.push(format!("as flat documents: {items}"));
         let page = capacity::page(facts.page);
         figures.extend(capacity_table(simulated, capacity, &facts.keys, Some(page)));
+        if facts.page.is_none() {
+            let hint =
+                "    (`--page` says how long your pages are; a page that is one bucket takes 1)";
+            figures.push(hint.to_owned());
+        }
     }
     figures.extend(busy_figure(facts, capacity));
     figures
@@ -106,8 +110,8 @@ pub(in crate::advise) fn capacity_table(
         }
     }
     lines.extend(page.map(|page| {
-        let page = thousands(page);
-        format!("trips: round trips of a page of {page} items by its number, on average; with a token it is always 1")
+        let items = counted(page, "item");
+        format!("trips: the round trips of a page of {items} by its number, on average; by a token it is 1")
     }));
     lines.into_iter().map(|line| format!("  {line}")).collect()
 }
