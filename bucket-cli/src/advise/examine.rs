@@ -1,23 +1,21 @@
 //! Looks at a collection: what it is, then the figures that this needs.
 
 mod arrays;
+mod buckets;
 mod flat;
 
 use bucket_runtime::bson::{Document, doc};
 
 use super::code;
-use super::kind::buckets::BucketLayout;
 use super::kind::{self, Hints, Known, Subject};
-use super::measure::fill::{Fill, busiest_minute, capacity, out_of_order, several_open};
-use super::measure::heat::{self, HeatFields, HeatKeys};
-use super::measure::whole;
+use super::measure::fill::capacity;
+use super::measure::heat::{HeatFields, HeatKeys};
 use super::picture::HeatPicture;
 use super::plan::{Choice, Verdict};
 use super::refusal::Refusal;
 use super::report::Findings;
 use super::scan::Scan;
 use super::source::{CollectionType, Source};
-use super::verdict::buckets::{self, BucketsFacts};
 
 /// How much to read.
 #[derive(Debug)]
@@ -61,7 +59,7 @@ pub(super) async fn collection(
     let (kind, verdict) = match &subject {
         Subject::Buckets(layout) => (
             "buckets",
-            of_buckets(&source, &scan, layout, capacity(&indexes), reading).await?,
+            buckets::judge(&source, &scan, layout, capacity(&indexes), reading).await?,
         ),
         Subject::Arrays(array) => (
             "documents with an array that grows",
@@ -106,53 +104,6 @@ fn unclear(scan: &Scan) -> Verdict<'_> {
         figures: Vec::new(),
         pictures: Vec::new(),
     }
-}
-
-async fn of_buckets<'s>(
-    source: &'s Source,
-    scan: &'s Scan,
-    layout: &'s BucketLayout,
-    capacity: Option<u64>,
-    reading: &Reading,
-) -> Result<Verdict<'s>, Refusal> {
-    let rows = source
-        .count(Fill::stages(&layout.items, &layout.count))
-        .await?;
-    let rows = rows.ok_or_else(|| {
-        Refusal::nothing("the server takes too long to count the buckets; try `--all`")
-    })?;
-    let fill = Fill::of_rows(&rows, capacity);
-    let mut facts = BucketsFacts {
-        collection: source.name(),
-        shape: &scan.shape,
-        layout,
-        has_index: capacity.is_some(),
-        several_open: None,
-        out_of_order: None,
-        busiest_minute: None,
-        heat: None,
-        fill,
-    };
-    if let Some(ids) = &layout.ids {
-        let key: Vec<_> = ids.key.iter().map(|(_, name)| name.clone()).collect();
-        let is_window = matches!(ids.ordinal, kind::buckets::IdOrdinal::Window(..));
-        let open = several_open(&key, is_window, &layout.items, facts.fill.capacity);
-        facts.several_open = number(source.count(open).await?, "keys");
-        if let Some(time) = ids.ordinal.time() {
-            let disordered = out_of_order(&key, &layout.items, time);
-            facts.out_of_order = number(source.count(disordered).await?, "buckets");
-            let busiest = busiest_minute(&key, &layout.items, time);
-            facts.busiest_minute = number(source.count(busiest).await?, "buckets");
-            let fields = HeatFields::of_buckets(key, &layout.items, &layout.count, time);
-            facts.heat = draw_heat(source, Some(fields), heat::BY_FIRST, reading).await?;
-        }
-    }
-    Ok(buckets::judge(&facts))
-}
-
-/// The number in the only row of a count; without a row it is zero.
-fn number(rows: Option<Vec<Document>>, name: &str) -> Option<u64> {
-    rows.map(|rows| rows.first().map_or(0, |row| whole(row, name)))
 }
 
 /// Windows by keys, if there is a page to draw them on.

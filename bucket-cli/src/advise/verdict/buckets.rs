@@ -17,6 +17,8 @@ pub(in crate::advise) struct BucketsFacts<'f> {
     pub(in crate::advise) fill: Fill,
     /// Whether the index `bucket_open` is there.
     pub(in crate::advise) has_index: bool,
+    /// Whether every bucket was counted, rather than those of a sample.
+    pub(in crate::advise) is_exact: bool,
     /// How many keys have several open buckets, if the server could count them.
     pub(in crate::advise) several_open: Option<u64>,
     /// How many buckets begin before the bucket with the lower id, if the server could count them.
@@ -34,8 +36,9 @@ pub(in crate::advise) fn judge<'f>(facts: &BucketsFacts<'f>) -> Verdict<'f> {
     let pictures = std::iter::once(Picture::Fill(fill.clone()))
         .chain(facts.heat.clone().map(Picture::Heat))
         .collect();
+    let sample = if facts.is_exact { "" } else { "a sample of " };
     let what = format!(
-        "{} with {}, {} % full at a capacity of {}",
+        "{sample}{} with {}, {} % full at a capacity of {}",
         counted(fill.buckets, "bucket"),
         counted(fill.items, "item"),
         fill.percent(),
