@@ -62,7 +62,8 @@ struct AdviseArguments {
     /// The array that grows
     #[arg(long, value_name = "FIELD", conflicts_with = "key")]
     array: Option<String>,
-    /// How many items the application shows on a page; becomes the capacity
+    /// How many items the application shows on a page; becomes the capacity, since a page that is one bucket is one
+    /// round trip
     #[arg(long, value_name = "ITEMS", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     page: Option<u64>,
     /// How many documents to read
@@ -75,7 +76,7 @@ struct AdviseArguments {
     /// Write the report as a page, too, with pictures: one file that loads nothing
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Show values of the data: the `_id` of large documents; on the page also the largest keys, and the texts of enums
+    /// Show values of the data: the largest keys, the `_id` of large documents; on the page also the texts of enums
     #[arg(long)]
     values: bool,
     /// Print the struct alone

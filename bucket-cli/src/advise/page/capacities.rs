@@ -94,7 +94,7 @@ fn sentence(of: &Simulated, picture: &CapacitiesPicture) -> String {
         of.fill,
         percent(of.single, picture.keys),
         of.trips,
-        thousands(picture.page),
+        counted(picture.page, "item"),
     )
 }
 

@@ -45,7 +45,7 @@ fn chart_of(growth: &Growth) -> Section {
     let (begin, today) = (day(growth.begin), day(growth.now));
     let last = day(growth.now.saturating_add(growth.left_millis()));
     let what = format!(
-        "The largest one has grown for {}; if it goes on so, it reaches 16 MiB on {last}.",
+        "The largest one has grown for {}; at that pace it reaches 16 MiB on {last}.",
         span(growth.age_millis())
     );
     Section {

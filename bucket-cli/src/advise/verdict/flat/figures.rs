@@ -47,7 +47,12 @@ pub(super) fn keys_figures(facts: &FlatFacts<'_>) -> Vec<String> {
     let quantiles = quantiles
         .iter()
         .map(|(percent, items)| format!("{percent} % ≤ {}", thousands(*items)));
-    let largest: Vec<_> = keys.largest().into_iter().map(thousands).collect();
+    let largest = keys.largest().into_iter().enumerate();
+    let largest = largest.map(|(at, items)| match facts.names.get(at) {
+        Some(name) => format!("{name} {}", thousands(items)),
+        None => thousands(items),
+    });
+    let largest: Vec<_> = largest.collect();
     vec![
         counted,
         format!("  {}", quantiles.collect::<Vec<_>>().join(", ")),
