@@ -1,11 +1,23 @@
 //! A progress bar on the terminal, and nothing elsewhere.
 
+use std::time::Duration;
+
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// A bar; it is gone once this value is dropped.
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
+    /// A clock, while the server works for an unknown time.
+    pub(crate) fn waiting(what: &'static str) -> Self {
+        let bar = ProgressBar::new_spinner().with_message(what);
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}, {elapsed}") {
+            bar.set_style(style);
+        }
+        bar.enable_steady_tick(Duration::from_millis(100));
+        Self(bar)
+    }
+
     /// A number that grows, of something without a known end.
     pub(crate) fn of(what: &'static str) -> Self {
         let bar = ProgressBar::new_spinner();

@@ -16,6 +16,7 @@ use super::refusal::Refusal;
 use super::report::Findings;
 use super::scan::Scan;
 use super::source::{CollectionType, Source};
+use crate::progress::Progress;
 
 /// How much to read.
 #[derive(Debug)]
@@ -56,6 +57,7 @@ pub(super) async fn collection(
         is_all: scan.is_all,
     };
     let (subject, weighed) = kind::find(&known, hints)?;
+    let _counting = Progress::waiting("the server counts");
     let (kind, verdict) = match &subject {
         Subject::Buckets(layout) => (
             "buckets",

@@ -9,5 +9,5 @@ pub struct Grid {
     pub id: i64,
     #[outlier(items)]
     pub rows: Vec<Vec<i32>>,
-    pub deep: Vec<Vec<Vec<Vec<Vec<Vec<Bson>>>>>>,
+    pub deep: Vec<Vec<Vec<Vec<Vec<Bson>>>>>,
 }

@@ -9,7 +9,7 @@ use bucket_runtime::bson::spec::BinarySubtype;
 use super::DocumentShape;
 
 /// Deeper values are read as any value.
-const DEEPEST: usize = 6;
+const DEEPEST: usize = 5;
 
 /// A field with more distinct texts is not an enum.
 const FEW_TEXTS: usize = 8;
