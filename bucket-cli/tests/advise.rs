@@ -197,7 +197,19 @@ async fn odd_collections_get_an_answer(newcomer: Newcomer) {
         let items: Vec<_> = (0..5).map(|m| Bson::from(doc! { "n": m })).collect();
         doc! { "_id": n, "owner": n % 3, "count": 5, "items": items }
     };
+    let visit = |n: i64| doc! { "user_id": n % 21_000, "is_long": n % 2 == 0 };
+    let dated = |n: i64| doc! { "day": format!("2026-01-{:02}", n % 20 + 1), "text": "a" };
     for (name, documents, says) in [
+        (
+            "visits",
+            (0..42_000).map(visit).collect(),
+            "half of the 21,000 keys have at most 2 items",
+        ),
+        (
+            "dated",
+            (0..40).map(dated).collect(),
+            "`day` holds times as texts, which cannot order buckets",
+        ),
         (
             "thousand",
             (0..40).map(thousand).collect::<Vec<_>>(),

@@ -46,6 +46,16 @@ pub(super) fn span(millis: i64) -> String {
     }
 }
 
+/// The length of a window in its largest unit, as id formats say it.
+pub(super) fn window(seconds: u64) -> String {
+    let units = [(86_400, 'd'), (3600, 'h'), (60, 'm')];
+    let unit = units
+        .into_iter()
+        .find(|(length, _)| seconds.is_multiple_of(*length));
+    let (length, unit) = unit.unwrap_or((1, 's'));
+    format!("{}{unit}", seconds / length)
+}
+
 /// A table: each column as wide as its widest cell, numbers to the right, the last column to the left.
 pub(super) fn table(rows: &[Vec<String>]) -> Vec<String> {
     let columns = rows.first().map_or(0, Vec::len);

@@ -5,7 +5,7 @@ use bucket_runtime::bson::Document;
 use super::{Hints, Known, check_exists, is_odd, is_time_name};
 use crate::advise::figures::{counted, thousands};
 use crate::advise::refusal::Refusal;
-use crate::advise::shape::value::{ValueKind, ValueShape};
+use crate::advise::shape::value::{MOST_DISTINCT, ValueKind, ValueShape};
 use crate::advise::shape::{DocumentShape, FieldShape};
 
 /// Words that name whatever has a series.
@@ -95,7 +95,7 @@ fn fit(field: &FieldShape, known: &Known<'_>) -> Result<i32, String> {
     if distinct == Some(1) && documents > 1 {
         return Err("one value in all documents".to_owned());
     }
-    let is_unique = distinct.is_none_or(|distinct| distinct as u64 == documents);
+    let is_unique = field.value.is_unique();
     if is_unique && known.is_all && documents > 1 {
         return Err("another value in each document".to_owned());
     }
@@ -119,13 +119,15 @@ fn fit(field: &FieldShape, known: &Known<'_>) -> Result<i32, String> {
     Ok(fit)
 }
 
-/// A number that nothing marks as a key is a measurement, and left out.
+/// A number that nothing marks as a key is a measurement, and a text with a date is a time: both are left out.
 fn is_measurement(candidate: &KeyCandidate<'_>, known: &Known<'_>) -> bool {
     let kinds = candidate.field.value.types();
     let is_key_type = kinds.iter().all(|kind| KEYS.contains(kind));
     let is_number = kinds.iter().all(|kind| NUMBERS.contains(kind));
     let name = &candidate.field.name;
-    !is_key_type || is_number && !is_owner(name) && index_by(known.indexes, name).is_none()
+    !is_key_type
+        || candidate.field.value.is_date_text()
+        || is_number && !is_owner(name) && index_by(known.indexes, name).is_none()
 }
 
 const NUMBERS: [ValueKind; 3] = [ValueKind::Int32, ValueKind::Int64, ValueKind::Double];
@@ -191,7 +193,7 @@ fn line(candidate: &KeyCandidate<'_>, known: &Known<'_>) -> String {
     let value = &candidate.field.value;
     let distinct = match value.distinct() {
         Some(distinct) => counted(distinct as u64, "value"),
-        None => "very many values".to_owned(),
+        None => format!("more than {} values", thousands(MOST_DISTINCT as u64)),
     };
     let most = match value.repetitions().max().unwrap_or(0) * 100 / known.shape.documents.max(1) {
         0 => "less than 1".to_owned(),
@@ -246,10 +248,10 @@ fn time(known: &Known<'_>, key: &[String]) -> (Option<String>, Vec<String>) {
         (weight, std::cmp::Reverse(*at))
     });
     let mut lines: Vec<_> = times.iter().map(|name| format!("time `{name}`")).collect();
-    let texts = shape.fields.iter().filter(|field| {
-        let value = &field.value;
-        value.date_texts > 0 && value.date_texts == value.count(ValueKind::Text)
-    });
+    let texts = shape
+        .fields
+        .iter()
+        .filter(|field| field.value.is_date_text());
     lines.extend(texts.map(|field| {
         format!(
             "`{}` holds times as texts, which cannot order buckets; store dates",

@@ -1,6 +1,6 @@
 //! Whether a collection of buckets is in order.
 
-use crate::advise::figures::{bytes, counted, thousands};
+use crate::advise::figures::{bytes, counted, thousands, window};
 use crate::advise::kind::buckets::{BucketLayout, IdOrdinal};
 use crate::advise::measure::fill::Fill;
 use crate::advise::picture::{HeatPicture, Picture};
@@ -140,7 +140,7 @@ fn figures(facts: &BucketsFacts<'_>) -> Vec<String> {
             let ordinal = match &ids.ordinal {
                 IdOrdinal::Seconds(time) => format!("{{{time}}}"),
                 IdOrdinal::Millis(time) => format!("{{{time}:millis}}"),
-                IdOrdinal::Window(time, seconds) => format!("{{{time}/{seconds}s}}"),
+                IdOrdinal::Window(time, seconds) => format!("{{{time}/{}}}", window(*seconds)),
                 IdOrdinal::Number => "{#}".to_owned(),
             };
             format!("ids are made as {key}{}{ordinal}", ids.before_ordinal)

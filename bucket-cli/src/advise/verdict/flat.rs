@@ -158,12 +158,12 @@ fn sentence(facts: &FlatFacts<'_>, plan: &BucketPlan<'_>) -> String {
     match plan.ending {
         IdOrdinal::Window(..) => format!(
             "take buckets of up to {} items: {items} items of {keys} keys by `{key}`, {order}",
-            plan.capacity
+            thousands(plan.capacity)
         ),
         _ => format!(
             "take buckets: {items} documents of {keys} keys become {} buckets of up to {} items, by `{key}`, {order}",
             thousands(facts.keys.buckets(plan.capacity)),
-            plan.capacity
+            thousands(plan.capacity)
         ),
     }
 }
