@@ -208,7 +208,7 @@ async fn odd_collections_get_an_answer(newcomer: Newcomer) {
         (
             "dated",
             (0..40).map(dated).collect(),
-            "`day` holds times as texts, which cannot order buckets",
+            "leave it as it is: there is neither a key that tells series apart",
         ),
         (
             "thousand",
