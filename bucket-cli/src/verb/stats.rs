@@ -137,6 +137,8 @@ async fn of_buckets(db: &Database, spec: &BucketSpec) -> Result<Figures, Failure
     let (buckets, items) = (number("buckets"), number("items"));
     let room = buckets * u64::from(spec.capacity);
     let fill = percent(items, room);
+    let shown = |name| thousands(number(name));
+    let average = thousands(number("bytes") / buckets.max(1));
     let lines = vec![
         format!(
             "{} with {}: {fill} % full (capacity {})",
@@ -144,16 +146,11 @@ async fn of_buckets(db: &Database, spec: &BucketSpec) -> Result<Figures, Failure
             counted(items, "item"),
             spec.capacity
         ),
+        format!("{} open, {} sealed", shown("open"), shown("sealed")),
         format!(
-            "{} open, {} sealed",
-            thousands(number("open")),
-            thousands(number("sealed"))
-        ),
-        format!(
-            "{} bytes, {} on average, {} the largest",
-            thousands(number("bytes")),
-            thousands(number("bytes") / buckets.max(1)),
-            thousands(number("largest"))
+            "{} bytes, {average} on average, {} the largest",
+            shown("bytes"),
+            shown("largest")
         ),
     ];
     let (mut largest_lines, mut keys) = (Vec::new(), Vec::new());

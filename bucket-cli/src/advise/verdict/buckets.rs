@@ -1,7 +1,7 @@
 //! Whether a collection of buckets is in order.
 
 use crate::advise::figures::{bytes, counted, thousands, window};
-use crate::advise::kind::buckets::{BucketLayout, IdOrdinal};
+use crate::advise::kind::buckets::{BucketLayout, IdLayout, IdOrdinal};
 use crate::advise::measure::fill::Fill;
 use crate::advise::picture::{HeatPicture, Picture};
 use crate::advise::plan::{BucketPlan, Choice, Member, Origin, Verdict, members};
@@ -130,25 +130,8 @@ fn figures(facts: &BucketsFacts<'_>) -> Vec<String> {
         Some(number) => format!("{} {text}", counted(number, thing)),
         None => format!("not counted: {thing}s {text} (`--all` counts them)"),
     };
-    let ids = match &facts.layout.ids {
-        Some(ids) => {
-            let key: String = ids
-                .key
-                .iter()
-                .map(|(before, name)| format!("{before}{{{name}}}"))
-                .collect();
-            let ordinal = match &ids.ordinal {
-                IdOrdinal::Seconds(time) => format!("{{{time}}}"),
-                IdOrdinal::Millis(time) => format!("{{{time}:millis}}"),
-                IdOrdinal::Window(time, seconds) => format!("{{{time}/{}}}", window(*seconds)),
-                IdOrdinal::Number => "{#}".to_owned(),
-            };
-            format!("ids are made as {key}{}{ordinal}", ids.before_ordinal)
-        }
-        None => "ids do not name the key".to_owned(),
-    };
     let mut figures = vec![
-        ids,
+        made_as(facts.layout.ids.as_ref()),
         format!(
             "{} full, {} open, {}",
             thousands(fill.full),
@@ -189,6 +172,27 @@ fn figures(facts: &BucketsFacts<'_>) -> Vec<String> {
     }
     figures.extend(facts.busiest_minute.map(busy));
     figures
+}
+
+/// How the ids are made, as the struct would say it.
+fn made_as(ids: Option<&IdLayout>) -> String {
+    match ids {
+        Some(ids) => {
+            let key: String = ids
+                .key
+                .iter()
+                .map(|(before, name)| format!("{before}{{{name}}}"))
+                .collect();
+            let ordinal = match &ids.ordinal {
+                IdOrdinal::Seconds(time) => format!("{{{time}}}"),
+                IdOrdinal::Millis(time) => format!("{{{time}:millis}}"),
+                IdOrdinal::Window(time, seconds) => format!("{{{time}/{}}}", window(*seconds)),
+                IdOrdinal::Number => "{#}".to_owned(),
+            };
+            format!("ids are made as {key}{}{ordinal}", ids.before_ordinal)
+        }
+        None => "ids do not name the key".to_owned(),
+    }
 }
 
 /// How fast the busiest key is.
