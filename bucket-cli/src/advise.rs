@@ -56,13 +56,14 @@ struct AdviseArguments {
     /// The fields of the key, separated by commas
     #[arg(long, value_name = "FIELD,…", value_delimiter = ',')]
     key: Vec<String>,
-    /// The field with the time of an item
+    /// The field with the time of an item; of documents with an array, also the one that tells their age
     #[arg(long, value_name = "FIELD")]
     time: Option<String>,
     /// The array that grows
-    #[arg(long, value_name = "FIELD", conflicts_with_all = ["key", "time"])]
+    #[arg(long, value_name = "FIELD", conflicts_with = "key")]
     array: Option<String>,
-    /// How many items the application shows on a page; becomes the capacity
+    /// How many items the application shows on a page; becomes the capacity, since a page that is one bucket is one
+    /// round trip
     #[arg(long, value_name = "ITEMS", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     page: Option<u64>,
     /// How many documents to read
@@ -75,8 +76,8 @@ struct AdviseArguments {
     /// Write the report as a page, too, with pictures: one file that loads nothing
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Let the page show values of the data: the largest keys, and the texts of enums
-    #[arg(long, requires = "html")]
+    /// Show values of the data: the largest keys, the `_id` of large documents; on the page also the texts of enums
+    #[arg(long)]
     values: bool,
     /// Print the struct alone
     #[arg(long, conflicts_with = "json")]

@@ -161,15 +161,18 @@ fn values(problems: &[Problem]) -> Vec<Value> {
     problems.iter().map(Problem::value).collect()
 }
 
-/// A number of things, such as "1 item" and "2 items".
+/// A number of things, such as "1 item" and "2,000 items".
 pub(crate) fn counted(n: u64, thing: &str) -> String {
-    format!("{n} {}", things(n, thing))
+    match n {
+        1 => format!("1 {thing}"),
+        _ => format!("{} {thing}s", thousands(n)),
+    }
 }
 
-/// The word for so many things.
-pub(crate) fn things(n: u64, thing: &str) -> String {
-    match n {
-        1 => thing.to_owned(),
-        _ => format!("{thing}s"),
-    }
+/// A number with commas, such as 1,234,567.
+pub(crate) fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev();
+    let groups: Vec<_> = groups.map(String::from_utf8_lossy).collect();
+    groups.join(",")
 }

@@ -4,10 +4,9 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
-use std::ffi::OsString;
 use std::{env, fs};
 
-use bucket_runtime::bson::{DateTime, Document, doc};
+use bucket_runtime::bson::{Bson, DateTime, Document, doc};
 
 #[path = "advised/newcomer.rs"]
 mod newcomer;
@@ -70,6 +69,7 @@ advises! {
     quarters, "", "take the buckets over";
     pages, "", "take the buckets over";
     machines, "", "take buckets for the items of `log`";
+    grids, "", "take outliers with a threshold of 10 items in `rows`";
 }
 
 #[bucket_testkit::test]
@@ -89,6 +89,9 @@ async fn a_collection_that_is_best_left_alone_is_left_alone(newcomer: Newcomer) 
     newcomer.store("pairs", &pairs.collect::<Vec<_>>()).await;
     let alike = (0..50).map(|n| doc! { "tags": (0..10 + n % 2).collect::<Vec<_>>() });
     newcomer.store("alike", &alike.collect::<Vec<_>>()).await;
+    let (_, report) = newcomer.advise("series", "").await;
+    let begin = "shop.series: its documents need not be read\nit is a time series collection\n";
+    assert!(report.starts_with(begin), "{report}");
     for (collection, why) in [
         ("series", "the server keeps its buckets by itself"),
         ("strangers", "share no field"),
@@ -137,38 +140,96 @@ async fn buckets_in_disorder_are_counted(newcomer: Newcomer) {
     }
 }
 
+/// Which documents reach 16 MiB, and when, is told by a time in the items; without one, by nothing.
 #[bucket_testkit::test]
-async fn what_cannot_be_advised_on_is_an_exit_code(newcomer: Newcomer) {
-    newcomer.store("flat", &[doc! { "name": "a" }]).await;
-    newcomer.db.create_collection("empty").await.unwrap();
-    newcomer
-        .db
-        .create_collection("view")
-        .view_on("flat".to_owned())
-        .await
-        .unwrap();
-    for (collection, options, expected) in [
-        ("nothing", "", 1),
-        ("empty", "", 1),
-        ("view", "", 2),
-        ("flat", "--key other", 2),
-        ("flat", "--time name", 2),
-        ("flat", "--array name", 2),
-        ("flat", "--sample 0", 2),
-        ("flat", "--all --sample 5", 2),
-        ("flat", "--json", 0),
-    ] {
-        let (code, said) = newcomer.advise(collection, options).await;
-        assert_eq!(code, expected, "{collection} {options}: {said}");
+async fn documents_on_their_way_to_16_mib_are_listed(newcomer: Newcomer) {
+    let now = DateTime::now().timestamp_millis();
+    let log = |n: i64, is_timed: bool| {
+        let begin = now - (n + 1) * 100 * 86_400_000;
+        let line = |m: i64| {
+            let mut line = doc! { "text": "x".repeat(900) };
+            line.extend(
+                is_timed.then(|| ("at".to_owned(), DateTime::from_millis(begin + m).into())),
+            );
+            Bson::from(line)
+        };
+        let length = [4000, 2000].get(n as usize).copied().unwrap_or(n % 20);
+        doc! { "_id": format!("log-{n}"), "lines": (0..length).map(line).collect::<Vec<_>>() }
+    };
+    for name in ["timed", "untimed"] {
+        let logs: Vec<_> = (0..100).map(|n| log(n, name == "timed")).collect();
+        newcomer.store(name, &logs).await;
     }
-    for (uri, expected) in [
-        ("mongodb://localhost:1/shop?serverSelectionTimeoutMS=200", 3),
-        ("mongodb://localhost:1", 2),
-        ("nonsense", 2),
+    let (code, report) = newcomer.advise("timed", "").await;
+    let table = "  2 documents have 1 MiB or more; age by the earliest `lines.at`
+    rank  items   bytes       age  bytes a day   16 MiB in
+       1  4,000  3.7 MB  100 days        37 kB    349 days
+       2  2,000  1.9 MB  200 days       9.3 kB  1,597 days
+";
+    assert!(code == 0 && report.contains(table), "{report}");
+    assert!(!report.contains("log-"), "{report}");
+    let (_, report) = newcomer.advise("timed", "--values --time lines.at").await;
+    assert!(report.contains("  349 days  log-0\n"), "{report}");
+    let (code, report) = newcomer.advise("untimed", "").await;
+    let unknown =
+        "growth is unknown, since no field tells the age; `--time` names a date of the documents";
+    assert!(code == 0 && report.contains(unknown), "{report}");
+    assert!(
+        report.contains("    rank  items   bytes\n       1  4,000  3.7 MB\n"),
+        "{report}"
+    );
+}
+
+/// Names and shapes that a struct cannot hold get an answer, too.
+#[bucket_testkit::test]
+async fn odd_collections_get_an_answer(newcomer: Newcomer) {
+    let thousand = |n: i64| {
+        let fields = (0..1500).map(|m| (format!("field {m}"), Bson::from(n)));
+        let mut document = doc! { "user": n % 5, "text": format!("text {n}") };
+        document.extend(fields);
+        document
+    };
+    let tags = |n: i64| {
+        let tags: Vec<_> = (0..n * n).map(|tag| format!("tag {tag}")).collect();
+        doc! { "a.b": &tags, "$tags": &tags, "": &tags }
+    };
+    let by_hand = |n: i64| {
+        let items: Vec<_> = (0..5).map(|m| Bson::from(doc! { "n": m })).collect();
+        doc! { "_id": n, "owner": n % 3, "count": 5, "items": items }
+    };
+    let visit = |n: i64| doc! { "user_id": n % 21_000, "is_long": n % 2 == 0 };
+    let dated = |n: i64| doc! { "day": format!("2026-01-{:02}", n % 20 + 1), "text": "a" };
+    for (name, documents, says) in [
+        (
+            "visits",
+            (0..42_000).map(visit).collect(),
+            "half of the 21,000 keys have at most 2 items",
+        ),
+        (
+            "dated",
+            (0..40).map(dated).collect(),
+            "leave it as it is: there is neither a key that tells series apart",
+        ),
+        (
+            "thousand",
+            (0..40).map(thousand).collect::<Vec<_>>(),
+            "    // all other fields, whose names may be data\n",
+        ),
+        (
+            "tags",
+            (0..40).map(tags).collect(),
+            "  not the array: `a.b`, a name that has another meaning",
+        ),
+        (
+            "by_hand",
+            (0..40).map(by_hand).collect(),
+            "no struct can take them over in place",
+        ),
     ] {
-        let arguments = ["bucket", "advise", uri, "flat"].map(OsString::from);
-        let code = bucket_cli::__private::advise(arguments, &mut Vec::new()).await;
-        assert_eq!(code, expected, "{uri}");
+        newcomer.store(name, &documents).await;
+        let (code, report) = newcomer.advise(name, "--all").await;
+        assert!(code == 0 && report.contains(says), "{report}");
+        assert!(!report.contains("not counted"), "{report}");
     }
 }
 
@@ -186,6 +247,14 @@ async fn a_sample_says_how_large_it_is(newcomer: Newcomer) {
         code == 0 && report.contains("4,000 documents, all of them read"),
         "{report}"
     );
+    let (_, report) = newcomer.advise("readings", "--values").await;
+    assert!(
+        report.contains("  the largest: s0 500; s1 500;"),
+        "{report}"
+    );
+    let (code, line) = newcomer.advise("readings", "--json").await;
+    let value: serde_json::Value = serde_json::from_str(&line).unwrap();
+    assert_eq!((code, &value["documents"]), (0, &4000.into()));
 }
 
 /// The guide shows two charts of the flights' page; `BLESS=1` draws them.

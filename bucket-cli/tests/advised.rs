@@ -161,6 +161,7 @@ advised! {
     types: Type, |new| super::import::<Advised>(new, "types", &["_id"]).await;
     quotes: Quote, |new| super::import::<Advised>(new, "quotes", &["_id"]).await;
     posts: Post, |new| super::split::<Advised>(new).await;
+    grids: Grid, |new| super::split::<Advised>(new).await;
     playlists: Playlist, |new| super::split::<Advised>(new).await;
     quarters: Quarter, |new| super::take_over::<Advised>(new).await;
     pages: Page, |new| super::take_over::<Advised>(new).await;

@@ -8,7 +8,7 @@
 use std::ffi::OsString;
 use std::{env, fs};
 
-use bucket_runtime::bson::{DateTime, Document, doc, oid::ObjectId};
+use bucket_runtime::bson::{Bson, DateTime, Document, doc, oid::ObjectId};
 use bucket_runtime::{Bucket, Outlier};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -138,6 +138,15 @@ async fn page(newcomer: &Newcomer, name: &str, options: &str) -> (tempfile::Temp
 
 /// Documents that grow: the oldest is a year old, and has a quarter of what a document can have.
 fn logs() -> Vec<Document> {
+    logs_by(|id| ObjectId::from_bytes(id).into())
+}
+
+/// The same documents, whose age nothing tells.
+fn ageless() -> Vec<Document> {
+    logs_by(|id| format!("{id:?}").into())
+}
+
+fn logs_by(id_of: fn([u8; 12]) -> Bson) -> Vec<Document> {
     let log = |n: u32| {
         let mut id = [1; 12];
         let now = std::time::SystemTime::UNIX_EPOCH
@@ -151,7 +160,7 @@ fn logs() -> Vec<Document> {
         let lines = (0..lines)
             .map(|_| "a line ".repeat(150))
             .collect::<Vec<_>>();
-        doc! { "_id": ObjectId::from_bytes(id), "lines": lines }
+        doc! { "_id": id_of(id), "lines": lines }
     };
     (0..200).map(log).collect()
 }
@@ -168,7 +177,8 @@ async fn each_page_opens_without_an_error_and_fits_a_phone(newcomer: Newcomer) {
         ("late_events", "--values", shapes::late_events, 2),
         ("odd_names", "--key type", shapes::odd_names, 3),
         ("wide", "", shapes::wide, 3),
-        ("logs", "", logs, 2),
+        ("logs", "--values", logs, 2),
+        ("ageless", "", ageless, 1),
     ];
     for (name, options, documents, charts) in collections {
         newcomer.store(name, &documents()).await;

@@ -126,6 +126,90 @@ async fn a_page_that_cannot_be_written_is_a_sentence(newcomer: Newcomer) {
     assert_eq!(fs::read_to_string(at("report.html")).unwrap(), "old");
 }
 
+#[bucket_testkit::test]
+async fn what_cannot_be_advised_on_is_a_sentence(newcomer: Newcomer) {
+    let flat = doc! { "name": "a", "a.b": [1], "$user": 7 };
+    newcomer.store("flat", &[flat]).await;
+    newcomer.db.create_collection("empty").await.unwrap();
+    let view = newcomer.db.create_collection("view");
+    view.view_on("flat".to_owned()).await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("report.html");
+    let html = ["--html", page.to_str().unwrap()];
+    for (collection, option, code, says) in [
+        (
+            "nothing",
+            "",
+            1,
+            "does not exist, or the user may not read it",
+        ),
+        ("empty", "", 1, "is empty"),
+        ("view", "", 2, "is a view; name the collection behind it"),
+        (
+            "flat",
+            "--key=other",
+            2,
+            "no document has a field `other` at its top",
+        ),
+        (
+            "flat",
+            "--key=$user",
+            2,
+            "is a name that a bucket's key cannot have",
+        ),
+        (
+            "flat",
+            "--time=other",
+            2,
+            "no document has a field `other` at its top",
+        ),
+        (
+            "flat",
+            "--time=name",
+            2,
+            "the field of `--time` holds no dates",
+        ),
+        (
+            "flat",
+            "--array=name",
+            2,
+            "the field of `--array` holds no array",
+        ),
+        (
+            "flat",
+            "--array=a.b",
+            2,
+            "has another meaning in updates and paths",
+        ),
+    ] {
+        let option = Some(option).filter(|option| !option.is_empty());
+        let options: Vec<_> = html.into_iter().chain(option).collect();
+        expect(
+            &bucket(&newcomer.uri, collection, &options).await,
+            code,
+            says,
+        );
+        assert_eq!(files(folder.path()), [""; 0], "{collection}");
+    }
+    for options in ["--sample=0", "--all --sample=5", "--array=a --key=b"] {
+        let options: Vec<_> = options.split(' ').collect();
+        let ended = bucket(&newcomer.uri, "flat", &options).await;
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_connection_string_that_leads_nowhere_is_a_sentence() {
+    let nobody = "mongodb://localhost:1/shop?serverSelectionTimeoutMS=200";
+    for (uri, code, says) in [
+        (nobody, 3, "no server answers"),
+        ("mongodb://localhost:1", 2, "names no database"),
+        ("nonsense", 2, "the connection string is wrong"),
+    ] {
+        expect(&bucket(uri, "flat", &[]).await, code, says);
+    }
+}
+
 /// The page shows no value of the data, unless it is asked to.
 #[bucket_testkit::test]
 async fn a_page_holds_values_only_if_it_may(newcomer: Newcomer) {

@@ -1,7 +1,8 @@
-//! What `bucket advise --all` costs over a plain scan by the driver, on a million small documents.
+//! What `bucket advise` costs: `--all` over a plain scan by the driver, and a sample as the collection grows.
 //!
-//! `cargo test --release --test scale -- --ignored --nocapture` prints the time, the processor's time, and the peak
-//! of memory. It reads them from `/proc`, so it needs Linux.
+//! `cargo test --release --test scale -- --ignored --nocapture --test-threads 1` prints the time, the processor's time,
+//! and the peak of memory. It reads them from `/proc`, so it needs Linux. The samples are of one and of ten million
+//! documents, or of as many millions as `MILLIONS` says.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 #![cfg(target_os = "linux")]
@@ -10,8 +11,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
-use bucket_runtime::bson::{DateTime, Document, doc};
-use bucket_runtime::mongodb::Client;
+use bucket_runtime::bson::{Bson, DateTime, Document, doc};
+use bucket_runtime::mongodb::{Client, Collection};
 use futures_util::TryStreamExt;
 
 #[path = "advised/newcomer.rs"]
@@ -19,7 +20,8 @@ mod newcomer;
 
 use newcomer::Newcomer;
 
-const DOCUMENTS: i64 = 1_000_000;
+/// So many documents are inserted at once.
+const BATCH: i64 = 10_000;
 
 /// The kernel counts a process's time in hundredths of a second.
 const TICKS: f64 = 100.0;
@@ -32,8 +34,14 @@ struct Cost {
     peak_kilobytes: u64,
 }
 
+/// Runs a program to its end, while the driver goes on.
+async fn run(program: Command) -> Cost {
+    let watched = tokio::task::spawn_blocking(|| watch(program));
+    watched.await.unwrap()
+}
+
 /// Runs a program to its end, and looks at it every ten milliseconds.
-fn run(program: &mut Command) -> Cost {
+fn watch(mut program: Command) -> Cost {
     let begin = Instant::now();
     let mut child = program.stdout(Stdio::null()).spawn().unwrap();
     let mut cost = Cost {
@@ -68,67 +76,101 @@ fn look(pid: u32, cost: &mut Cost) {
     cost.peak_kilobytes = cost.peak_kilobytes.max(peak.unwrap_or(0));
 }
 
-fn documents(from: i64, keys: i64) -> Vec<Document> {
-    let document = |n: i64| {
-        let kind = ["view", "click", "buy"][(n % 3) as usize];
-        doc! {
-            "user_id": n * 7919 % keys, "at": DateTime::from_millis(1_700_000_000_000 + n * 1000),
-            "kind": kind, "amount": n % 1000, "note": format!("note {n}"),
-        }
-    };
-    (from..from + 10_000).map(document).collect()
+fn at(n: i64) -> DateTime {
+    DateTime::from_millis(1_700_000_000_000 + n * 1000)
 }
 
-#[bucket_testkit::test]
-#[ignore = "stores a million documents, and only prints"]
-async fn advice_on_everything_beside_a_plain_scan(newcomer: Newcomer) {
-    // While it reads, `advise` tells 20,000 keys apart; if there are more, the server counts them afterwards.
-    for keys in [10_000, 100_000] {
-        newcomer
-            .db
-            .collection::<Document>("events")
-            .drop()
-            .await
-            .unwrap();
-        for from in (0..DOCUMENTS).step_by(10_000) {
-            newcomer.store("events", &documents(from, keys)).await;
-        }
-        println!(
-            "{DOCUMENTS} documents of {keys} keys; seconds, the processor's seconds, and the peak of memory"
-        );
-        compare(&newcomer.uri);
+/// A flat document of one of so many keys.
+fn event(n: i64, keys: i64) -> Document {
+    let kind = ["view", "click", "buy"][(n % 3) as usize];
+    doc! {
+        "user_id": n * 7919 % keys, "at": at(n), "kind": kind, "amount": n % 1000, "note": format!("note {n}"),
     }
 }
 
-/// Runs both three times, and prints what they take; then the advice on a sample.
-fn compare(uri: &str) {
-    let advise = |options: &[&str]| {
-        let mut advice = Command::new(env!("CARGO_BIN_EXE_bucket"));
-        run(advice.args(["advise", uri, "events"]).args(options))
+fn items(n: i64, count: i64) -> Vec<Bson> {
+    let item = |m: i64| {
+        Bson::from(doc! { "at": at(n * 10 + m), "note": format!("note {m}"), "amount": m })
     };
+    (0..count).map(item).collect()
+}
+
+/// A bucket of ten items of one of a thousand keys, as this library stores it.
+fn bucket(n: i64) -> Document {
+    let begin = at(n * 10).timestamp_millis() / 1000;
+    let user = n % 1000;
+    doc! { "_id": format!("{user}_{begin}"), "user": user, "count": 10, "items": items(n, 10) }
+}
+
+/// A document with up to nineteen items; one in ten thousand has two thousand.
+fn parent(n: i64) -> Document {
+    let count = if n % 10_000 == 77 { 2000 } else { n % 20 };
+    doc! { "_id": n, "name": format!("name {n}"), "items": items(n, count) }
+}
+
+/// Fills a collection with so many documents.
+async fn fill(
+    newcomer: &Newcomer,
+    name: &str,
+    count: i64,
+    document: impl Fn(i64) -> Document,
+) -> Collection<Document> {
+    let collection = newcomer.db.collection::<Document>(name);
+    for from in (0..count).step_by(BATCH as usize) {
+        let documents = (from..from + BATCH).map(&document);
+        collection.insert_many(documents).await.unwrap();
+    }
+    collection
+}
+
+#[bucket_testkit::test]
+#[ignore = "stores millions of items, and only prints"]
+async fn advice_on_everything_beside_a_plain_scan(newcomer: Newcomer) {
+    // While it reads, `advise` tells 20,000 keys apart; if there are more, the server counts them afterwards.
+    for keys in [10_000, 100_000] {
+        let flat = fill(&newcomer, "flat", 1_000_000, |n| event(n, keys)).await;
+        println!("a million flat documents of {keys} keys");
+        compare(&newcomer.uri, "flat").await;
+        flat.drop().await.unwrap();
+    }
+    let buckets = fill(&newcomer, "buckets", 100_000, bucket).await;
+    println!("a million items in 100,000 buckets");
+    compare(&newcomer.uri, "buckets").await;
+    buckets.drop().await.unwrap();
+    let arrays = fill(&newcomer, "arrays", 100_000, parent).await;
+    println!("a million items in the arrays of 100,000 documents");
+    compare(&newcomer.uri, "arrays").await;
+    arrays.drop().await.unwrap();
+}
+
+async fn advise(uri: &str, collection: &str, options: &[&str]) -> Cost {
+    let mut advice = Command::new(env!("CARGO_BIN_EXE_bucket"));
+    advice.args(["advise", uri, collection]).args(options);
+    run(advice).await
+}
+
+/// Runs both three times, and prints what they take.
+async fn compare(uri: &str, collection: &str) {
     for _ in 0..3 {
         let mut plain = Command::new(env::current_exe().unwrap());
         plain.args(["--ignored", "--exact", "plain_scan"]);
-        let plain = run(plain.env("SCAN", uri));
-        let advice = advise(&["--all"]);
+        plain.env("SCAN", uri).env("COLLECTION", collection);
+        let plain = run(plain).await;
+        let advice = advise(uri, collection, &["--all"]).await;
         for (name, cost) in [("plain scan", plain), ("advise --all", advice)] {
             let megabytes = cost.peak_kilobytes / 1000;
             println!(
-                "{name:>12}: {:.1} s, {:.1} s, {megabytes} MB",
+                "{name:>14}: {:.1} s, the processor {:.1} s, {megabytes} MB",
                 cost.seconds, cost.cpu_seconds
             );
         }
         println!(
-            "       ratio: {:.2}, {:.2}",
+            "{:>14}: {:.2}, the processor {:.2}",
+            "ratio",
             advice.seconds / plain.seconds,
             advice.cpu_seconds / plain.cpu_seconds
         );
     }
-    let sampled = advise(&["--sample", "10000"]);
-    println!(
-        "    a sample: {:.1} s, {:.1} s",
-        sampled.seconds, sampled.cpu_seconds
-    );
 }
 
 /// The scan to compare with, in a process of its own; without the variable there is nothing to scan.
@@ -139,14 +181,70 @@ async fn plain_scan() {
         return;
     };
     let client = Client::with_uri_str(uri.to_str().unwrap()).await.unwrap();
-    let events = client
+    let name = env::var("COLLECTION").unwrap();
+    let collection = client
         .default_database()
         .unwrap()
-        .collection::<Document>("events");
-    let mut all = events.find(doc! {}).await.unwrap();
+        .collection::<Document>(&name);
+    let mut all = collection.find(doc! {}).await.unwrap();
     let mut count = 0;
     while let Some(document) = all.try_next().await.unwrap() {
         count += i64::from(!document.is_empty());
     }
-    assert_eq!(count, DOCUMENTS);
+    assert!(count > 0);
+}
+
+/// Ten thousand documents by `$sample`, and by a hundred ranges of `_id`, as the collection grows.
+#[bucket_testkit::test]
+#[ignore = "stores millions of documents, and only prints"]
+async fn a_sample_as_the_collection_grows(newcomer: Newcomer) {
+    let largest = env::var("MILLIONS").map_or(10, |millions| millions.parse().unwrap());
+    for millions in [1, largest] {
+        let count = millions * 1_000_000;
+        let tiny = |n: i64| doc! { "_id": n, "user": n * 7919 % 1000, "at": at(n), "n": n };
+        let flat = fill(&newcomer, "tiny", count, tiny).await;
+        println!("{millions} million documents, a sample of 10,000");
+        for _ in 0..3 {
+            let begin = Instant::now();
+            let sample = flat
+                .aggregate([doc! { "$sample": { "size": 10_000 } }])
+                .await
+                .unwrap();
+            let sampled = sample.try_collect::<Vec<_>>().await.unwrap().len();
+            println!(
+                "{:>14}: {:.2} s, {sampled} documents",
+                "$sample",
+                begin.elapsed().as_secs_f64()
+            );
+            let begin = Instant::now();
+            let mut found = 0;
+            for from in (0..count).step_by((count / 100) as usize) {
+                let range = flat
+                    .find(doc! { "_id": { "$gte": from } })
+                    .sort(doc! { "_id": 1 })
+                    .limit(100);
+                found += range
+                    .await
+                    .unwrap()
+                    .try_collect::<Vec<_>>()
+                    .await
+                    .unwrap()
+                    .len();
+            }
+            println!(
+                "{:>14}: {:.2} s, {found} documents",
+                "ranges of _id",
+                begin.elapsed().as_secs_f64()
+            );
+            let advice = advise(&newcomer.uri, "tiny", &[]).await;
+            println!(
+                "{:>14}: {:.1} s, the processor {:.1} s, {} MB",
+                "advise",
+                advice.seconds,
+                advice.cpu_seconds,
+                advice.peak_kilobytes / 1000
+            );
+        }
+        flat.drop().await.unwrap();
+    }
 }

@@ -4,7 +4,7 @@ use bucket_runtime::bson::{Bson, Document, doc};
 use bucket_runtime::{BucketSpec, Ordinal};
 use serde_json::json;
 
-use super::figures::{percent, several, thousands};
+use super::figures::{counted, percent, thousands};
 use super::measure::capacity::{FRAME, PLACE, Simulated, recommended, simulate};
 use super::measure::fill::{no_ring, out_of_order};
 use super::measure::keys::ItemsPerKey;
@@ -77,13 +77,15 @@ pub(crate) fn report(
     let owners = if is_window(spec) { "windows" } else { "keys" };
     let mut lines = vec![format!(
         "{} in {}; {} {owners}, half of which have at most {}",
-        several(items, "item"),
-        several(buckets, "bucket"),
+        counted(items, "item"),
+        counted(buckets, "bucket"),
         thousands(keys.keys()),
         thousands(keys.median())
     )];
     let shown = best.map_or(capacity, |best| best.capacity);
-    lines.extend(capacity_table(&simulated, shown, &keys));
+    // A page of the struct is a bucket; in windows, its place among all pages of the key is not known here.
+    let page = (!is_window(spec)).then_some(capacity);
+    lines.extend(capacity_table(&simulated, shown, &keys, page));
     lines.push(sentence(&simulated, capacity, best));
     lines.extend(disordered.map(|disordered| order(disordered, buckets)));
     let value = json!({
@@ -110,7 +112,7 @@ fn sentence(simulated: &[Simulated], capacity: u64, best: Option<Simulated>) -> 
         Some(best) => format!(
             "take a capacity of {}: {} instead of {documents} (`change-capacity` moves the items)",
             thousands(best.capacity),
-            several(best.documents, "bucket"),
+            counted(best.documents, "bucket"),
         ),
     }
 }

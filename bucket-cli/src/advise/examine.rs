@@ -1,28 +1,22 @@
 //! Looks at a collection: what it is, then the figures that this needs.
 
+mod arrays;
+mod buckets;
 mod flat;
 
-use bucket_runtime::bson::{DateTime, Document, doc};
-use bucket_runtime::{Advice, LengthGroup};
+use bucket_runtime::bson::{Document, doc};
 
 use super::code;
-use super::kind::buckets::BucketLayout;
 use super::kind::{self, Hints, Known, Subject};
-use super::measure::fill::{Fill, busiest_minute, capacity, out_of_order, several_open};
-use super::measure::growth::Growth;
-use super::measure::heat::{self, HeatFields, HeatKeys};
-use super::measure::whole;
+use super::measure::fill::capacity;
+use super::measure::heat::{HeatFields, HeatKeys};
 use super::picture::HeatPicture;
 use super::plan::{Choice, Verdict};
 use super::refusal::Refusal;
 use super::report::Findings;
 use super::scan::Scan;
 use super::source::{CollectionType, Source};
-use super::verdict::arrays::{self, ArrayFacts, LARGE, Largest};
-use super::verdict::buckets::{self, BucketsFacts};
-
-/// A document of so many bytes is worth the question how it grew.
-const GROWN: u64 = 1 << 20;
+use crate::progress::Progress;
 
 /// How much to read.
 #[derive(Debug)]
@@ -48,7 +42,6 @@ pub(super) async fn collection(
     if source.collection_type().await? == CollectionType::TimeSeries {
         return Ok(Findings {
             namespace: source.namespace(),
-            is_all: true,
             kind: "a time series collection",
             verdict: "leave it as it is: the server keeps its buckets by itself".to_owned(),
             ..Findings::default()
@@ -64,14 +57,15 @@ pub(super) async fn collection(
         is_all: scan.is_all,
     };
     let (subject, weighed) = kind::find(&known, hints)?;
+    let _counting = Progress::waiting("the server counts");
     let (kind, verdict) = match &subject {
         Subject::Buckets(layout) => (
             "buckets",
-            of_buckets(&source, &scan, layout, capacity(&indexes), reading).await?,
+            buckets::judge(&source, &scan, layout, capacity(&indexes), reading).await?,
         ),
         Subject::Arrays(array) => (
             "documents with an array that grows",
-            of_arrays(&source, &scan, array, reading).await?,
+            arrays::judge(&source, &scan, array, reading).await?,
         ),
         Subject::Flat(layout) => (
             "flat documents",
@@ -102,7 +96,7 @@ fn unclear(scan: &Scan) -> Verdict<'_> {
         .any(|field| field.name != "_id" && scan.shape.is_always(&field.value));
     let why = match shared {
         true => {
-            "no field tells series apart, and no array grows; if you know the key, name it with `--key`"
+            "there is neither a key that tells series apart nor an array that grows; `--key` and `--array` name one"
         }
         false => "its documents share no field beside `_id`",
     };
@@ -112,115 +106,6 @@ fn unclear(scan: &Scan) -> Verdict<'_> {
         figures: Vec::new(),
         pictures: Vec::new(),
     }
-}
-
-async fn of_arrays<'s>(
-    source: &'s Source,
-    scan: &'s Scan,
-    array: &'s str,
-    reading: &Reading,
-) -> Result<Verdict<'s>, Refusal> {
-    let (rows, is_exact) = counted_or_sampled(source, length_stages(array), reading).await?;
-    let groups = rows.iter().map(|row| LengthGroup {
-        length: whole(row, "_id"),
-        documents: whole(row, "documents"),
-        bytes: whole(row, "bytes"),
-    });
-    let mut largest = Largest {
-        bytes: rows
-            .iter()
-            .map(|row| whole(row, "largest"))
-            .max()
-            .unwrap_or(0),
-        large: rows.iter().map(|row| whole(row, "large")).sum(),
-        growth: None,
-    };
-    if largest.bytes >= GROWN && is_exact {
-        largest.growth = growth(source, largest.bytes).await?;
-    }
-    let facts = ArrayFacts {
-        collection: source.name(),
-        shape: &scan.shape,
-        array,
-        advice: Advice::of(groups),
-        is_exact,
-        largest,
-    };
-    Ok(arrays::judge(&facts))
-}
-
-/// Stages whose rows say how many documents have an array of each length, and how large they are.
-fn length_stages(array: &str) -> Vec<Document> {
-    let array = format!("${array}");
-    let length = doc! { "$cond": [{ "$isArray": [&array] }, { "$size": &array }, 0] };
-    let is_large = doc! { "$cond": [{ "$gte": ["$bytes", LARGE] }, 1, 0] };
-    vec![
-        doc! { "$project": { "length": length, "bytes": { "$bsonSize": "$$ROOT" } } },
-        doc! { "$group": {
-            "_id": "$length", "documents": { "$sum": 1 }, "bytes": { "$sum": "$bytes" },
-            "largest": { "$max": "$bytes" }, "large": { "$sum": is_large },
-        } },
-    ]
-}
-
-/// How the largest document grew, if its id is an `ObjectId`.
-async fn growth(source: &Source, bytes: u64) -> Result<Option<Growth>, Refusal> {
-    let stages = vec![
-        doc! { "$project": { "bytes": { "$bsonSize": "$$ROOT" } } },
-        doc! { "$sort": { "bytes": -1 } },
-        doc! { "$limit": 1 },
-    ];
-    let rows = source.count(stages).await?.unwrap_or_default();
-    let id = rows.first().and_then(|row| row.get_object_id("_id").ok());
-    let now = DateTime::now().timestamp_millis();
-    Ok(id.and_then(|id| Growth::of(bytes, id.timestamp().timestamp_millis(), now)))
-}
-
-async fn of_buckets<'s>(
-    source: &'s Source,
-    scan: &'s Scan,
-    layout: &'s BucketLayout,
-    capacity: Option<u64>,
-    reading: &Reading,
-) -> Result<Verdict<'s>, Refusal> {
-    let rows = source
-        .count(Fill::stages(&layout.items, &layout.count))
-        .await?;
-    let rows = rows.ok_or_else(|| {
-        Refusal::nothing("the server takes too long to count the buckets; try `--all`")
-    })?;
-    let fill = Fill::of_rows(&rows, capacity);
-    let mut facts = BucketsFacts {
-        collection: source.name(),
-        shape: &scan.shape,
-        layout,
-        has_index: capacity.is_some(),
-        several_open: None,
-        out_of_order: None,
-        busiest_minute: None,
-        heat: None,
-        fill,
-    };
-    if let Some(ids) = &layout.ids {
-        let key: Vec<_> = ids.key.iter().map(|(_, name)| name.clone()).collect();
-        let is_window = matches!(ids.ordinal, kind::buckets::IdOrdinal::Window(..));
-        let open = several_open(&key, is_window, &layout.items, facts.fill.capacity);
-        facts.several_open = number(source.count(open).await?, "keys");
-        if let Some(time) = ids.ordinal.time() {
-            let disordered = out_of_order(&key, &layout.items, time);
-            facts.out_of_order = number(source.count(disordered).await?, "buckets");
-            let busiest = busiest_minute(&key, &layout.items, time);
-            facts.busiest_minute = number(source.count(busiest).await?, "buckets");
-            let fields = HeatFields::of_buckets(key, &layout.items, &layout.count, time);
-            facts.heat = draw_heat(source, Some(fields), heat::BY_FIRST, reading).await?;
-        }
-    }
-    Ok(buckets::judge(&facts))
-}
-
-/// The number in the only row of a count; without a row it is zero.
-fn number(rows: Option<Vec<Document>>, name: &str) -> Option<u64> {
-    rows.map(|rows| rows.first().map_or(0, |row| whole(row, name)))
 }
 
 /// Windows by keys, if there is a page to draw them on.

@@ -1,19 +1,6 @@
 //! Figures as text.
 
-use crate::report::things;
-
-/// 1,234,567.
-pub(super) fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let groups = digits.as_bytes().rchunks(3).rev();
-    let groups: Vec<_> = groups.map(String::from_utf8_lossy).collect();
-    groups.join(",")
-}
-
-/// 1 document; 1,234 documents.
-pub(super) fn several(number: u64, thing: &str) -> String {
-    format!("{} {}", thousands(number), things(number, thing))
-}
+pub(super) use crate::report::{counted, thousands};
 
 /// A part of the whole in percent, with a digit after the point where that tells more.
 pub(super) fn percent(part: u64, whole: u64) -> String {
@@ -59,6 +46,16 @@ pub(super) fn span(millis: i64) -> String {
     }
 }
 
+/// The length of a window in its largest unit, as id formats say it.
+pub(super) fn window(seconds: u64) -> String {
+    let units = [(86_400, 'd'), (3600, 'h'), (60, 'm')];
+    let unit = units
+        .into_iter()
+        .find(|(length, _)| seconds.is_multiple_of(*length));
+    let (length, unit) = unit.unwrap_or((1, 's'));
+    format!("{}{unit}", seconds / length)
+}
+
 /// A table: each column as wide as its widest cell, numbers to the right, the last column to the left.
 pub(super) fn table(rows: &[Vec<String>]) -> Vec<String> {
     let columns = rows.first().map_or(0, Vec::len);
@@ -81,12 +78,12 @@ pub(super) fn table(rows: &[Vec<String>]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes, percent, several, span, thousands};
+    use super::{bytes, counted, percent, span, thousands};
 
     #[test]
     fn figures_are_short() {
         assert_eq!(thousands(1_234_567), "1,234,567");
-        let counts = [0, 1, 1000].map(|n| several(n, "key"));
+        let counts = [0, 1, 1000].map(|n| counted(n, "key"));
         assert_eq!(counts, ["0 keys", "1 key", "1,000 keys"]);
         assert_eq!(
             [percent(1, 3), percent(1, 1), percent(0, 0)],

@@ -6,6 +6,7 @@ pub(super) mod flat;
 
 use bucket_runtime::bson::Document;
 
+use self::arrays::ArrayLayout;
 use self::buckets::BucketLayout;
 use self::flat::FlatLayout;
 use super::refusal::Refusal;
@@ -14,6 +15,18 @@ use super::shape::value::ValueKind;
 
 /// An array of more items can be what grows, even if other fields take more bytes.
 const LONG: u64 = 50;
+
+/// Words that name a time.
+const TIMES: [&str; 8] = [
+    "at",
+    "created",
+    "date",
+    "datetime",
+    "time",
+    "timestamp",
+    "ts",
+    "when",
+];
 
 /// The fields that the user has named.
 #[derive(Debug, Default)]
@@ -41,7 +54,7 @@ pub(super) enum Subject {
     /// Its documents are buckets.
     Buckets(BucketLayout),
     /// Its documents hold this array, which grows.
-    Arrays(String),
+    Arrays(ArrayLayout),
     /// Each document is an item.
     Flat(FlatLayout),
     /// None of these.
@@ -59,7 +72,8 @@ pub(super) fn find(known: &Known<'_>, hints: &Hints) -> Result<(Subject, Vec<Str
     }
     let (array, mut weighed) = arrays::weigh(known.shape);
     if let Some(array) = &hints.array {
-        return Ok((Subject::Arrays(array.clone()), weighed));
+        let layout = ArrayLayout::of(known.shape, array.clone(), hints.time.as_ref())?;
+        return Ok((Subject::Arrays(layout), weighed));
     }
     let takes_most = |array: &arrays::GrowingArray| {
         array.longest >= LONG || array.bytes_per_document * 2 >= known.shape.average_bytes()
@@ -67,39 +81,53 @@ pub(super) fn find(known: &Known<'_>, hints: &Hints) -> Result<(Subject, Vec<Str
     if let Some(array) = array.as_ref().filter(|array| takes_most(array))
         && hints.key.is_empty()
     {
-        return Ok((Subject::Arrays(array.name.clone()), weighed));
+        let layout = ArrayLayout::of(known.shape, array.name.clone(), hints.time.as_ref())?;
+        return Ok((Subject::Arrays(layout), weighed));
     }
     let (flat, candidates) = flat::weigh(known, hints)?;
     weighed.extend(candidates);
     let subject = match (flat, array) {
         (Some(layout), _) => Subject::Flat(layout),
-        (None, Some(array)) => Subject::Arrays(array.name),
+        (None, Some(array)) => Subject::Arrays(ArrayLayout::of(
+            known.shape,
+            array.name,
+            hints.time.as_ref(),
+        )?),
         (None, None) => Subject::Unclear,
     };
     Ok((subject, weighed))
 }
 
-/// Each named field exists, and can be what it is named for.
+/// The key and the array that the user has named exist.
 fn check_hints(shape: &DocumentShape, hints: &Hints) -> Result<(), Refusal> {
-    let named = hints.key.iter().chain(&hints.time).chain(&hints.array);
-    for name in named {
-        if shape.get(name).is_none() {
-            let names = shape.fields.iter().take(20).map(|field| &*field.name);
-            let names = names.collect::<Vec<_>>().join(", ");
-            let text = format!("no document has a field `{name}` at its top; there are {names}");
-            return Err(Refusal::usage(text));
-        }
+    for name in hints.key.iter().chain(&hints.array) {
+        check_exists(shape, name)?;
     }
-    let is = |name: &Option<String>, kind: ValueKind| {
-        let value = name.as_ref().and_then(|name| shape.get(name));
-        value.is_none_or(|value| value.count(kind) > 0)
-    };
-    if !is(&hints.array, ValueKind::Array) {
-        return Err(Refusal::usage("the field of `--array` holds no array"));
+    let array = hints.array.as_ref().and_then(|name| shape.get(name));
+    match array.is_none_or(|value| value.count(ValueKind::Array) > 0) {
+        true => Ok(()),
+        false => Err(Refusal::usage("the field of `--array` holds no array")),
     }
-    if !is(&hints.time, ValueKind::Date) {
-        let text = "the field of `--time` holds no dates; buckets sort by BSON dates";
-        return Err(Refusal::usage(text));
+}
+
+fn check_exists(shape: &DocumentShape, name: &str) -> Result<(), Refusal> {
+    if shape.get(name).is_some() {
+        return Ok(());
     }
-    Ok(())
+    let names = shape.fields.iter().take(20).map(|field| &*field.name);
+    let names = names.collect::<Vec<_>>().join(", ");
+    let text = format!("no document has a field `{name}` at its top; there are {names}");
+    Err(Refusal::usage(text))
+}
+
+/// Whether a name cannot be that of a field: it is empty, or has a meaning of its own in updates and paths.
+pub(super) fn is_odd(name: &str) -> bool {
+    name.is_empty() || name.starts_with('$') || name.contains('.')
+}
+
+/// Whether the name says that the field holds a time.
+fn is_time_name(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    let is_word = |word: &&str| lower == **word || lower.ends_with(&format!("_{word}"));
+    name.ends_with("At") || TIMES.iter().any(is_word)
 }

@@ -76,13 +76,13 @@ fn header(findings: &Findings) -> String {
         .split_once(": ")
         .unwrap_or((&findings.verdict, ""));
     format!(
-        "<header>\n<p class=\"source\">{}</p>\n<h1>{}</h1>\n<p class=\"why\">{}</p>\n<p class=\"read\">{}; it holds \
+        "<header>\n<p class=\"source\">{}</p>\n<h1>{}</h1>\n<p class=\"why\">{}</p>\n<p class=\"read\">{}; \
          {}.</p>\n</header>\n",
         escape(&findings.namespace),
         prose(&capital(what)),
         sentence(why),
         escape(&capital(&findings.reading())),
-        findings.kind,
+        findings.holds(),
     )
 }
 

@@ -30,7 +30,7 @@ impl Findings {
     /// The report for people.
     pub(super) fn lines(&self) -> Vec<String> {
         let mut lines = vec![format!("{}: {}", self.namespace, self.reading())];
-        lines.push(format!("it holds {}", self.kind));
+        lines.push(self.holds());
         lines.push(String::new());
         lines.push(format!("verdict: {}", self.verdict));
         lines.extend(section("weighed", &self.weighed));
@@ -51,8 +51,17 @@ impl Findings {
         lines
     }
 
+    /// What the collection is.
+    pub(super) fn holds(&self) -> String {
+        match self.read {
+            0 => format!("it is {}", self.kind),
+            _ => format!("it holds {}", self.kind),
+        }
+    }
+
     pub(super) fn reading(&self) -> String {
         match self.is_all {
+            _ if self.read == 0 => "its documents need not be read".to_owned(),
             true if self.read == 1 => "1 document, which was read".to_owned(),
             true => format!("{} documents, all of them read", thousands(self.read)),
             false => format!(

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::{Failure, Outcome, Site, Verb};
 use crate::advise::drawn::{self, Charts};
 use crate::arguments::Structs;
-use crate::report::{Report, counted};
+use crate::report::{Report, counted, thousands};
 
 /// How many of the largest keys or parents are shown.
 const LARGEST: i32 = 5;
@@ -137,6 +137,8 @@ async fn of_buckets(db: &Database, spec: &BucketSpec) -> Result<Figures, Failure
     let (buckets, items) = (number("buckets"), number("items"));
     let room = buckets * u64::from(spec.capacity);
     let fill = percent(items, room);
+    let shown = |name| thousands(number(name));
+    let average = thousands(number("bytes") / buckets.max(1));
     let lines = vec![
         format!(
             "{} with {}: {fill} % full (capacity {})",
@@ -144,12 +146,11 @@ async fn of_buckets(db: &Database, spec: &BucketSpec) -> Result<Figures, Failure
             counted(items, "item"),
             spec.capacity
         ),
-        format!("{} open, {} sealed", number("open"), number("sealed")),
+        format!("{} open, {} sealed", shown("open"), shown("sealed")),
         format!(
-            "{} bytes, {} on average, {} the largest",
-            number("bytes"),
-            number("bytes") / buckets.max(1),
-            number("largest")
+            "{} bytes, {average} on average, {} the largest",
+            shown("bytes"),
+            shown("largest")
         ),
     ];
     let (mut largest_lines, mut keys) = (Vec::new(), Vec::new());

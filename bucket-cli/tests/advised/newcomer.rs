@@ -46,6 +46,10 @@ impl Newcomer {
         )
     }
 
+    #[allow(
+        dead_code,
+        reason = "one of the tests that share this stores otherwise"
+    )]
     pub(super) async fn store(&self, collection: &str, documents: &[Document]) {
         let collection = self.db.collection::<Document>(collection);
         for some in documents.chunks(1000) {

@@ -301,3 +301,16 @@ pub(super) fn pages() -> Vec<Document> {
         }
     })
 }
+
+/// Arrays in arrays, of which one grows, and one is deeper than types are told apart.
+pub(super) fn grids() -> Vec<Document> {
+    let deep = |n: i32| (0..9).fold(Bson::from(n), |inner, _| vec![inner].into());
+    repeat(60, |n| {
+        let rows = if n == 17 { 900 } else { n % 9 };
+        let row = |m: u64| Bson::from(vec![i32::try_from(m).unwrap(), 7]);
+        doc! {
+            "_id": i64::try_from(n).unwrap(), "rows": (0..rows).map(row).collect::<Vec<_>>(),
+            "deep": deep(i32::try_from(n).unwrap()),
+        }
+    })
+}

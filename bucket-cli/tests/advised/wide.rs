@@ -63,7 +63,7 @@ pub struct Wide {
     pub metric_977: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric_680: Option<f64>,
-    // 929 further fields, which may be data rather than names
+    // all other fields, whose names may be data
     #[serde(flatten)]
     pub others: Document,
 }

@@ -3,6 +3,7 @@
 use super::fields::{self, Selection, Special};
 use super::names::{self, plain};
 use super::types::Types;
+use crate::advise::figures::window;
 use crate::advise::kind::buckets::IdOrdinal;
 use crate::advise::plan::{BucketPlan, Member, Origin};
 use crate::advise::shape::value::ValueKind;
@@ -148,14 +149,4 @@ fn id_format(plan: &BucketPlan<'_>, members: &[Member<'_>]) -> String {
             .collect(),
         None => parts.join("_"),
     }
-}
-
-/// The length of a window in its largest unit.
-fn window(seconds: u64) -> String {
-    let units = [(86_400, 'd'), (3600, 'h'), (60, 'm')];
-    let unit = units
-        .into_iter()
-        .find(|(length, _)| seconds.is_multiple_of(*length));
-    let (length, unit) = unit.unwrap_or((1, 's'));
-    format!("{}{unit}", seconds / length)
 }

@@ -35,7 +35,7 @@ pub(super) fn of_buckets(plan: &BucketPlan<'_>, name: &str) -> Vec<String> {
                 .chain(plan.ending.time())
                 .map(|name| format!("{name:?}: 1"));
             lines.push(
-                "// the import reads by key and time; an index saves the server the sort"
+                "// the import reads in the order of this index, which saves the server the sort"
                     .to_owned(),
             );
             let keys = keys.collect::<Vec<_>>().join(", ");

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::names;
 use super::rename::{self, Rename};
 use super::types::{RustType, Types};
+use crate::advise::kind::is_odd;
 use crate::advise::plan::Member;
 use crate::advise::shape::value::ValueKind;
 
@@ -13,11 +14,6 @@ use crate::advise::shape::value::ValueKind;
 pub(super) struct Special {
     pub(super) rust: Option<RustType>,
     pub(super) attributes: Vec<String>,
-}
-
-/// Whether a name cannot be that of a field: it is empty, or has a meaning of its own in updates and paths.
-pub(super) fn is_odd(name: &str) -> bool {
-    name.is_empty() || name.starts_with('$') || name.contains('.')
 }
 
 /// A struct has at most so many fields of its own; rarer ones go into a document.
@@ -44,14 +40,10 @@ impl<'s> Selection<'s> {
             let mut seen: Vec<_> = members.iter().map(|member| member.value.seen).collect();
             seen.sort_unstable_by(|a, b| b.cmp(a));
             let least = seen[MOST_FIELDS];
-            let before = members.len();
             members.retain(|member| is_needed(member) || member.value.seen > least);
             types.import("bucket_runtime::bson::Document");
             rest.extend([
-                format!(
-                    "    // {} further fields, which may be data rather than names",
-                    before - members.len()
-                ),
+                "    // all other fields, whose names may be data".to_owned(),
                 "    #[serde(flatten)]".to_owned(),
                 "    pub others: Document,".to_owned(),
             ]);

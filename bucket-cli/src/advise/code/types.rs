@@ -6,6 +6,7 @@ use super::fields;
 use super::names;
 use super::rename::{self, Rename};
 use crate::advise::figures::percent;
+use crate::advise::kind::is_odd;
 use crate::advise::plan::members;
 use crate::advise::shape::DocumentShape;
 use crate::advise::shape::value::{ValueKind, ValueShape};
@@ -210,10 +211,7 @@ impl Types {
             .filter(|field| field.value.seen * 2 < document.documents);
         let is_map =
             document.fields.len() > MOST_FIELDS && sparse.count() * 2 > document.fields.len();
-        let odd = document
-            .fields
-            .iter()
-            .find(|field| fields::is_odd(&field.name));
+        let odd = document.fields.iter().find(|field| is_odd(&field.name));
         if is_map || document.is_cut || odd.is_some() || document.fields.is_empty() {
             let why = match odd {
                 Some(odd) if self.has_values => format!(

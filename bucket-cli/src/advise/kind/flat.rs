@@ -2,28 +2,16 @@
 
 use bucket_runtime::bson::Document;
 
-use super::{Hints, Known};
-use crate::advise::figures::{several, thousands};
+use super::{Hints, Known, check_exists, is_odd, is_time_name};
+use crate::advise::figures::{counted, thousands};
 use crate::advise::refusal::Refusal;
-use crate::advise::shape::value::{ValueKind, ValueShape};
+use crate::advise::shape::value::{MOST_DISTINCT, ValueKind, ValueShape};
 use crate::advise::shape::{DocumentShape, FieldShape};
 
 /// Words that name whatever has a series.
 const OWNERS: [&str; 10] = [
     "account", "customer", "device", "host", "meter", "sensor", "station", "symbol", "ticker",
     "user",
-];
-
-/// Words that name the time of an item.
-const TIMES: [&str; 8] = [
-    "at",
-    "created",
-    "date",
-    "datetime",
-    "time",
-    "timestamp",
-    "ts",
-    "when",
 ];
 
 /// A field that has no more distinct values is a state or a group rather than a key.
@@ -81,8 +69,23 @@ pub(in crate::advise) fn weigh(
     };
     let (time, times) = time(known, &key);
     lines.extend(times);
+    if let Some(name) = &hints.time {
+        check_time(known.shape, name)?;
+    }
     let time = hints.time.clone().or(time);
     Ok(((!key.is_empty()).then_some(FlatLayout { key, time }), lines))
+}
+
+/// The time that the user has named exists, and is a date.
+fn check_time(shape: &DocumentShape, name: &str) -> Result<(), Refusal> {
+    check_exists(shape, name)?;
+    let value = shape.get(name);
+    match value.is_some_and(|value| value.count(ValueKind::Date) > 0) {
+        true => Ok(()),
+        false => Err(Refusal::usage(
+            "the field of `--time` holds no dates; buckets sort by BSON dates",
+        )),
+    }
 }
 
 /// How well the field would be the key, or why it cannot be one.
@@ -92,7 +95,7 @@ fn fit(field: &FieldShape, known: &Known<'_>) -> Result<i32, String> {
     if distinct == Some(1) && documents > 1 {
         return Err("one value in all documents".to_owned());
     }
-    let is_unique = distinct.is_none_or(|distinct| distinct as u64 == documents);
+    let is_unique = field.value.is_unique();
     if is_unique && known.is_all && documents > 1 {
         return Err("another value in each document".to_owned());
     }
@@ -116,13 +119,15 @@ fn fit(field: &FieldShape, known: &Known<'_>) -> Result<i32, String> {
     Ok(fit)
 }
 
-/// A number that nothing marks as a key is a measurement, and left out.
+/// A number that nothing marks as a key is a measurement, and a text with a date is a time: both are left out.
 fn is_measurement(candidate: &KeyCandidate<'_>, known: &Known<'_>) -> bool {
     let kinds = candidate.field.value.types();
     let is_key_type = kinds.iter().all(|kind| KEYS.contains(kind));
     let is_number = kinds.iter().all(|kind| NUMBERS.contains(kind));
     let name = &candidate.field.name;
-    !is_key_type || is_number && !is_owner(name) && index_by(known.indexes, name).is_none()
+    !is_key_type
+        || candidate.field.value.is_date_text()
+        || is_number && !is_owner(name) && index_by(known.indexes, name).is_none()
 }
 
 const NUMBERS: [ValueKind; 3] = [ValueKind::Int32, ValueKind::Int64, ValueKind::Double];
@@ -160,11 +165,7 @@ pub(in crate::advise) fn can_be_key(
             "of type {}, which cannot be a key",
             kinds.join(" and ")
         ))
-    } else if RESERVED.contains(&name)
-        || name.is_empty()
-        || name.starts_with('$')
-        || name.contains('.')
-    {
+    } else if RESERVED.contains(&name) || is_odd(name) {
         Err("a name that a bucket's key cannot have".to_owned())
     } else {
         Ok(())
@@ -186,10 +187,13 @@ fn named_key(shape: &DocumentShape, names: &[String]) -> Result<Vec<String>, Ref
 }
 
 fn line(candidate: &KeyCandidate<'_>, known: &Known<'_>) -> String {
+    if let Err(why) = &candidate.fit {
+        return format!("not the key: `{}`, {why}", candidate.field.name);
+    }
     let value = &candidate.field.value;
     let distinct = match value.distinct() {
-        Some(distinct) => several(distinct as u64, "value"),
-        None => "very many values".to_owned(),
+        Some(distinct) => counted(distinct as u64, "value"),
+        None => format!("more than {} values", thousands(MOST_DISTINCT as u64)),
     };
     let most = match value.repetitions().max().unwrap_or(0) * 100 / known.shape.documents.max(1) {
         0 => "less than 1".to_owned(),
@@ -202,12 +206,8 @@ fn line(candidate: &KeyCandidate<'_>, known: &Known<'_>) -> String {
         ),
         None => String::new(),
     };
-    let why = match &candidate.fit {
-        Ok(_) => String::new(),
-        Err(why) => format!(": {why}"),
-    };
     format!(
-        "key `{}`: {distinct}, the most frequent in {most} % of the documents{index}{why}",
+        "key `{}`: {distinct}, the most frequent in {most} % of the documents{index}",
         candidate.field.name
     )
 }
@@ -237,12 +237,6 @@ fn time(known: &Known<'_>, key: &[String]) -> (Option<String>, Vec<String>) {
         let mut keys = key.iter().filter_map(|key| index_by(known.indexes, key));
         keys.any(|keys| keys.contains_key(name))
     };
-    let has_word = |name: &String| {
-        let lower = name.to_lowercase();
-        TIMES.iter().any(|word| {
-            lower == *word || lower.ends_with(&format!("_{word}")) || name.ends_with("At")
-        })
-    };
     let times: Vec<_> = shape
         .fields
         .iter()
@@ -250,14 +244,14 @@ fn time(known: &Known<'_>, key: &[String]) -> (Option<String>, Vec<String>) {
         .map(|field| &field.name)
         .collect();
     let best = times.iter().enumerate().max_by_key(|(at, name)| {
-        let weight = i32::from(follows_key(name)) * 2 + i32::from(has_word(name));
+        let weight = i32::from(follows_key(name)) * 2 + i32::from(is_time_name(name));
         (weight, std::cmp::Reverse(*at))
     });
     let mut lines: Vec<_> = times.iter().map(|name| format!("time `{name}`")).collect();
-    let texts = shape.fields.iter().filter(|field| {
-        let value = &field.value;
-        value.date_texts > 0 && value.date_texts == value.count(ValueKind::Text)
-    });
+    let texts = shape
+        .fields
+        .iter()
+        .filter(|field| field.value.is_date_text());
     lines.extend(texts.map(|field| {
         format!(
             "`{}` holds times as texts, which cannot order buckets; store dates",

@@ -1,12 +1,26 @@
-//! When the largest document reaches the limit.
+//! When large documents reach the limit.
 
 /// A document takes at most so many bytes.
 pub(in crate::advise) const DOCUMENT: u64 = 16 << 20;
 
-/// A younger document, or one with fewer bytes, does not tell how it grows.
-const LEAST: (i64, u64) = (86_400_000, 1 << 20);
+/// A document of so many bytes is worth the question how it grew.
+pub(in crate::advise) const GROWN: u64 = 1 << 20;
 
-/// How the largest document grew.
+/// A day in milliseconds. A younger document does not tell how it grows.
+const DAY: i64 = 86_400_000;
+
+/// A large document.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::advise) struct LargeDocument {
+    pub(in crate::advise) items: u64,
+    pub(in crate::advise) bytes: u64,
+    /// How it grew, if its age is known.
+    pub(in crate::advise) growth: Option<Growth>,
+    /// Its `_id` as text, if the report may show it.
+    pub(in crate::advise) id: Option<String>,
+}
+
+/// How a document grew.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::advise) struct Growth {
     pub(in crate::advise) bytes: u64,
@@ -18,11 +32,16 @@ pub(in crate::advise) struct Growth {
 impl Growth {
     /// The growth of a document, if it is old and large enough to tell.
     pub(in crate::advise) fn of(bytes: u64, begin: i64, now: i64) -> Option<Self> {
-        (now - begin >= LEAST.0 && bytes >= LEAST.1).then_some(Self { bytes, begin, now })
+        (now.saturating_sub(begin) >= DAY && bytes > 0).then_some(Self { bytes, begin, now })
     }
 
     pub(in crate::advise) fn age_millis(&self) -> i64 {
         self.now - self.begin
+    }
+
+    /// The bytes that a day has brought on average.
+    pub(in crate::advise) fn bytes_per_day(&self) -> u64 {
+        (self.bytes as f64 * DAY as f64 / self.age_millis() as f64) as u64
     }
 
     /// The time until the document reaches the limit, if it goes on as it did.
@@ -34,15 +53,15 @@ impl Growth {
 
 #[cfg(test)]
 mod tests {
-    use super::{DOCUMENT, Growth};
-
-    const DAY: i64 = 86_400_000;
+    use super::{DAY, DOCUMENT, Growth};
 
     #[test]
     fn a_document_grows_on_at_the_pace_of_its_life() {
-        let growth = Growth::of(DOCUMENT / 4, DAY, 11 * DAY).map(|growth| growth.left_millis());
-        assert_eq!(growth, Some(30 * DAY));
-        assert_eq!(Growth::of(DOCUMENT / 4, 0, DAY - 1), None);
-        assert_eq!(Growth::of(1000, 0, DAY), None);
+        let growth = Growth::of(DOCUMENT / 4, DAY, 11 * DAY);
+        let pace = growth.map(|growth| (growth.left_millis(), growth.bytes_per_day()));
+        assert_eq!(pace, Some((30 * DAY, DOCUMENT / 40)));
+        for (bytes, begin) in [(DOCUMENT, 1), (DOCUMENT, i64::MAX), (0, 0)] {
+            assert_eq!(Growth::of(bytes, begin, DAY), None);
+        }
     }
 }

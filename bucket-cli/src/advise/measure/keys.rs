@@ -127,9 +127,16 @@ fn by_key(key: &[String]) -> Document {
 /// The key of a row as text: its values, separated by commas.
 pub(in crate::advise) fn name(row: &Document) -> String {
     let values = row.get_document("_id").into_iter().flatten();
-    let text = |(_, value): (&String, &Bson)| match value {
-        Bson::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    values.map(text).collect::<Vec<_>>().join(", ")
+    let texts = values.map(|(_, value)| text(Some(value)));
+    texts.collect::<Vec<_>>().join(", ")
+}
+
+/// A value of the data as text.
+pub(in crate::advise) fn text(value: Option<&Bson>) -> String {
+    match value {
+        Some(Bson::String(text)) => text.clone(),
+        Some(Bson::ObjectId(id)) => id.to_hex(),
+        Some(other) => other.to_string(),
+        None => String::new(),
+    }
 }

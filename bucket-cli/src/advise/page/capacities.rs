@@ -3,7 +3,7 @@
 use super::html::escape;
 use super::section::{Row, Section, Stop, Table};
 use super::svg::{Panel, Scale, chart, cursor, short};
-use crate::advise::figures::{bytes, percent, several, thousands};
+use crate::advise::figures::{bytes, counted, percent, thousands};
 use crate::advise::measure::capacity::Simulated;
 use crate::advise::picture::CapacitiesPicture;
 
@@ -35,14 +35,18 @@ pub(super) fn draw(picture: &CapacitiesPicture) -> Section {
     let title = "Which capacity";
     let what = format!(
         "{} become {} with a capacity of {}.",
-        several(picture.items, "flat document"),
-        several(simulated.get(chosen).map_or(0, |of| of.documents), "bucket"),
+        counted(picture.items, "flat document"),
+        counted(simulated.get(chosen).map_or(0, |of| of.documents), "bucket"),
         thousands(picture.recommended)
     );
     let marks = cursor(&panels, places.get(chosen).copied().unwrap_or(0.0));
     Section {
         title: title.to_owned(),
-        note: format!("{what} Move the slider to see others."),
+        note: format!(
+            "{what} Move the slider to see others. Trips are the round trips of a page of {} by its number, on \
+             average; by a token it is one.",
+            counted(picture.page, "item")
+        ),
         chart: chart("capacities", title, &what, &panels, &marks) + &slider(picture, chosen),
         tables: vec![table(picture, &places)],
     }
@@ -81,20 +85,22 @@ fn ticks(simulated: &[Simulated]) -> Vec<(f64, String)> {
         .collect()
 }
 
-fn sentence(of: &Simulated, keys: u64) -> String {
+fn sentence(of: &Simulated, picture: &CapacitiesPicture) -> String {
     format!(
-        "{}: {}, {}, {} % of the room in use, {} of the keys in one bucket",
-        several(of.capacity, "item"),
-        several(of.documents, "bucket"),
+        "{}: {}, {}, {} % of the room in use, {} of the keys in one bucket, {:.1} round trips for a page of {}",
+        counted(of.capacity, "item"),
+        counted(of.documents, "bucket"),
         bytes(of.bytes),
         of.fill,
-        percent(of.single, keys)
+        percent(of.single, picture.keys),
+        of.trips,
+        counted(picture.page, "item"),
     )
 }
 
 fn slider(picture: &CapacitiesPicture, chosen: usize) -> String {
     let said = picture.simulated.get(chosen);
-    let said = escape(&said.map_or_else(String::new, |of| sentence(of, picture.keys)));
+    let said = escape(&said.map_or_else(String::new, |of| sentence(of, picture)));
     format!(
         "<input id=\"capacity\" type=\"range\" min=\"0\" max=\"{}\" value=\"{chosen}\" aria-label=\"capacity\" \
          aria-valuetext=\"{said}\">\n<output for=\"capacity\">{said}</output>\n",
@@ -111,11 +117,12 @@ fn table(picture: &CapacitiesPicture, places: &[f64]) -> Table {
             bytes(of.full_bytes),
             format!("{} %", of.fill),
             percent(of.single, picture.keys),
+            format!("{:.1}", of.trips),
         ],
         is_recommended: of.capacity == picture.recommended,
         stop: Some(Stop {
             place: *place,
-            sentence: sentence(of, picture.keys),
+            sentence: sentence(of, picture),
         }),
     };
     Table {
@@ -127,6 +134,7 @@ fn table(picture: &CapacitiesPicture, places: &[f64]) -> Table {
             "full bucket",
             "room in use",
             "keys in one bucket",
+            "trips",
         ],
         rows: picture.simulated.iter().zip(places).map(row).collect(),
     }

@@ -2,7 +2,7 @@
 
 use super::section::{Row, Section, Table};
 use super::svg::{Panel, Scale, chart, short};
-use crate::advise::figures::{several, thousands};
+use crate::advise::figures::{counted, thousands};
 use crate::advise::measure::fill::{Fill, Filled};
 
 /// Full buckets have a bar of their own, the last one.
@@ -34,7 +34,7 @@ pub(super) fn draw(fill: &Fill) -> Section {
     let title = "How full the buckets are";
     let what = format!(
         "{}: {} full, {} open, {} sealed; {} % of the room is taken.",
-        several(fill.buckets, "bucket"),
+        counted(fill.buckets, "bucket"),
         thousands(fill.full),
         thousands(fill.open),
         thousands(fill.sealed),

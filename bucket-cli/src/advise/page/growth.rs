@@ -1,17 +1,35 @@
-//! The chart of the largest document's growth.
+//! The large documents, and the chart of the largest one's growth.
 
 use bucket_runtime::bson::DateTime;
 
 use super::section::{Row, Section, Table};
 use super::svg::{Panel, Scale, chart, short};
-use crate::advise::figures::span;
+use crate::advise::figures::{counted, span};
 use crate::advise::measure::growth::{DOCUMENT, Growth};
+use crate::advise::picture::GrowthPicture;
 
 /// A day in milliseconds.
 const DAY: f64 = 86_400_000.0;
 
+/// The large documents; and a chart, if the age of one is known.
+pub(super) fn draw(picture: &GrowthPicture) -> Section {
+    let table = Table {
+        caption: "The largest documents".to_owned(),
+        head: picture.head(),
+        rows: picture.rows().into_iter().map(Row::of).collect(),
+    };
+    let have = if picture.large == 1 { "has" } else { "have" };
+    let large = counted(picture.large, "document");
+    let note = format!("{large} {have} 1 MiB or more; {}.", picture.age());
+    let mut section = picture.known().map_or_else(Section::default, chart_of);
+    section.title = "Documents on their way to 16 MiB".to_owned();
+    section.note = format!("{note} {}", section.note).trim_end().to_owned();
+    section.tables.insert(0, table);
+    section
+}
+
 /// The size from the first day to the present one, and on to the limit.
-pub(super) fn draw(growth: &Growth) -> Section {
+fn chart_of(growth: &Growth) -> Section {
     let age = growth.age_millis() as f64 / DAY;
     let end = age + growth.left_millis() as f64 / DAY;
     let (now, limit) = (mebibytes(growth.bytes), mebibytes(DOCUMENT));
@@ -27,19 +45,18 @@ pub(super) fn draw(growth: &Growth) -> Section {
     let (begin, today) = (day(growth.begin), day(growth.now));
     let last = day(growth.now.saturating_add(growth.left_millis()));
     let what = format!(
-        "The largest document has grown for {}; if it goes on so, it reaches 16 MiB on {last}.",
+        "The largest one has grown for {}; at that pace it reaches 16 MiB on {last}.",
         span(growth.age_millis())
     );
-    let title = "The largest document";
     Section {
-        title: title.to_owned(),
-        note: what.clone(),
-        chart: chart("growth", title, &what, &[panel], ""),
+        chart: chart("growth", "The largest document", &what, &[panel], ""),
+        note: what,
         tables: vec![Table {
             caption: "The size of the largest document".to_owned(),
             head: vec!["day", "MiB"],
             rows: vec![row(begin, 0.0), row(today, now), row(last, limit)],
         }],
+        ..Section::default()
     }
 }
 

@@ -4,7 +4,7 @@ use bucket_runtime::bson::DateTime;
 
 use super::section::{Row, Section, Table};
 use super::svg::{Panel, Scale, chart, short};
-use crate::advise::figures::{several, span, thousands};
+use crate::advise::figures::{counted, span, thousands};
 use crate::advise::measure::heat::Heat;
 use crate::advise::picture::HeatPicture;
 
@@ -49,10 +49,10 @@ pub(super) fn draw(picture: &HeatPicture) -> Section {
     let title = "When the keys got their items";
     let what = format!(
         "The {} in {} of {}; the fullest cell has {}.",
-        several(keys as u64, "largest key"),
-        several(windows as u64, "window"),
+        counted(keys as u64, "largest key"),
+        counted(windows as u64, "window"),
         span(heat.width),
-        several(heat.most(), "item")
+        counted(heat.most(), "item")
     );
     let sample = match picture.is_exact {
         true => "",

@@ -2,7 +2,7 @@
 
 use super::section::{Row, Section, Table};
 use super::svg::{Panel, Scale, chart, short};
-use crate::advise::figures::{percent, several, thousands};
+use crate::advise::figures::{counted, percent, thousands};
 use crate::advise::picture::KeysPicture;
 
 /// A curve has about so many points.
@@ -37,8 +37,8 @@ pub(super) fn draw(picture: &KeysPicture) -> Section {
     let title = "Items per key";
     let what = format!(
         "The {} from the largest to the smallest; the largest has {}, half have at most {}.",
-        several(keys.keys(), "key"),
-        several(keys.most(), "item"),
+        counted(keys.keys(), "key"),
+        counted(keys.most(), "item"),
         thousands(keys.median())
     );
     let sample = match picture.is_exact {

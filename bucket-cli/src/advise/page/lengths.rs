@@ -4,7 +4,7 @@ use bucket_runtime::Advice;
 
 use super::section::{Row, Section, Table};
 use super::svg::{Panel, Scale, chart, short};
-use crate::advise::figures::{bytes, percent, several, thousands};
+use crate::advise::figures::{bytes, counted, percent, thousands};
 use crate::advise::picture::LengthsPicture;
 
 /// On a logarithmic axis, a bar of one document begins a little below it.
@@ -19,8 +19,8 @@ pub(super) fn draw(picture: &LengthsPicture) -> Section {
     let title = "Lengths of the arrays";
     let what = format!(
         "{} with {}; the longest array has {}.",
-        several(advice.documents, "document"),
-        several(advice.items, "item"),
+        counted(advice.documents, "document"),
+        counted(advice.items, "item"),
         thousands(advice.longest)
     );
     let axes = if is_log {

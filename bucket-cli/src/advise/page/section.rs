@@ -41,9 +41,9 @@ pub(super) struct Stop {
 }
 
 impl Row {
-    pub(super) fn of<const N: usize>(cells: [String; N]) -> Self {
+    pub(super) fn of(cells: impl Into<Vec<String>>) -> Self {
         Self {
-            cells: cells.to_vec(),
+            cells: cells.into(),
             ..Self::default()
         }
     }
@@ -65,9 +65,10 @@ impl Section {
             false => format!("<p class=\"note\">{}</p>\n", prose(&self.note)),
         };
         let tables: String = self.tables.iter().map(Table::html).collect();
-        let content = match tables.is_empty() {
-            true => self.chart.clone(),
-            false => format!(
+        let content = match (self.chart.is_empty(), tables.is_empty()) {
+            (_, true) => self.chart.clone(),
+            (true, false) => tables,
+            _ => format!(
                 "<div class=\"pair\">\n<figure>\n{}</figure>\n<div>\n{tables}</div>\n</div>\n",
                 self.chart
             ),

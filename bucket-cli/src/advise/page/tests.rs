@@ -1,11 +1,11 @@
 use super::write;
 use crate::advise::code::Code;
 use crate::advise::measure::capacity::curve;
-use crate::advise::measure::growth::Growth;
+use crate::advise::measure::growth::{Growth, LargeDocument};
 use crate::advise::measure::heat::Heat;
 use crate::advise::measure::keys::ItemsPerKey;
 use crate::advise::picture::{
-    CapacitiesPicture, HeatPicture, KeysPicture, LengthsPicture, Picture,
+    CapacitiesPicture, GrowthPicture, HeatPicture, KeysPicture, LengthsPicture, Picture,
 };
 use crate::advise::report::Findings;
 
@@ -14,10 +14,11 @@ const HOSTILE: &str = "</script><script>alert(1)</script>\"' onload='x";
 fn keys(groups: &[(u64, u64)]) -> Vec<Picture> {
     let keys = ItemsPerKey::of(groups.iter().copied());
     let capacities = CapacitiesPicture {
-        simulated: curve(&keys, 40, Some(100)),
+        simulated: curve(&keys, 40, 100, 20),
         keys: keys.keys(),
         items: keys.items(),
         recommended: 100,
+        page: 20,
     };
     let picture = KeysPicture {
         keys,
@@ -71,7 +72,16 @@ fn every_number_is_finite_whatever_there_is_to_draw() {
         now: 86_400_000,
     };
     let mut few = keys(&[(1, 1)]);
-    few.push(Picture::Growth(growth));
+    few.push(Picture::Growth(GrowthPicture {
+        large: 1,
+        documents: vec![LargeDocument {
+            items: 1,
+            bytes: growth.bytes,
+            growth: Some(growth),
+            id: None,
+        }],
+        since: None,
+    }));
     few.push(Picture::Fill(Default::default()));
     few.push(Picture::Lengths(LengthsPicture {
         advice: bucket_runtime::Advice::of([]),

@@ -9,7 +9,7 @@ use bucket_runtime::bson::spec::BinarySubtype;
 use super::DocumentShape;
 
 /// Deeper values are read as any value.
-const DEEPEST: usize = 6;
+const DEEPEST: usize = 5;
 
 /// A field with more distinct texts is not an enum.
 const FEW_TEXTS: usize = 8;
@@ -18,7 +18,7 @@ const FEW_TEXTS: usize = 8;
 const LONGEST_VARIANT: usize = 40;
 
 /// So many distinct values are told apart; a field with more has many.
-const MOST_DISTINCT: usize = 20_000;
+pub(in crate::advise) const MOST_DISTINCT: usize = 20_000;
 
 /// A type of values, as far as Rust's types tell them apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -197,6 +197,16 @@ impl ValueShape {
     /// The number of distinct values, unless there are too many to tell apart.
     pub(in crate::advise) fn distinct(&self) -> Option<usize> {
         (!self.has_many).then_some(self.distinct.len())
+    }
+
+    /// Whether no value came twice; of many values, those that came first tell.
+    pub(in crate::advise) fn is_unique(&self) -> bool {
+        !self.distinct.is_empty() && self.repetitions().all(|n| n == 1)
+    }
+
+    /// Whether all texts look like dates.
+    pub(in crate::advise) fn is_date_text(&self) -> bool {
+        self.date_texts > 0 && self.date_texts == self.count(ValueKind::Text)
     }
 
     /// How often each distinct value came.

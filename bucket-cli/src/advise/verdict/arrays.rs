@@ -3,41 +3,31 @@
 use bucket_runtime::{Advice, Finding};
 
 use crate::advise::code::names::singular;
-use crate::advise::figures::{bytes, several, span, thousands};
+use crate::advise::figures::{bytes, counted, table, thousands};
+use crate::advise::kind::arrays::ArrayLayout;
 use crate::advise::kind::buckets::IdOrdinal;
 use crate::advise::kind::flat::can_be_key;
-use crate::advise::measure::growth::Growth;
-use crate::advise::picture::{LengthsPicture, Picture};
+use crate::advise::picture::{GrowthPicture, LengthsPicture, Picture};
 use crate::advise::plan::{BucketPlan, Choice, Member, Origin, OutlierPlan, Verdict, members};
 use crate::advise::shape::DocumentShape;
 use crate::advise::shape::value::{ValueKind, ValueShape};
 
-/// A document of so many bytes is on its way to the limit.
-pub(in crate::advise) const LARGE: i64 = 8 << 20;
-
 /// The capacity of buckets that take the items of huge arrays.
 const CAPACITY: u64 = 100;
-
-/// The largest document.
-#[derive(Debug, Default, Clone, Copy, PartialEq)]
-pub(in crate::advise) struct Largest {
-    pub(in crate::advise) bytes: u64,
-    /// How many documents are on their way to 16 MB.
-    pub(in crate::advise) large: u64,
-    /// How the largest document grew, if its id tells.
-    pub(in crate::advise) growth: Option<Growth>,
-}
 
 /// What was measured of documents with an array.
 #[derive(Debug)]
 pub(in crate::advise) struct ArrayFacts<'f> {
     pub(in crate::advise) collection: &'f str,
     pub(in crate::advise) shape: &'f DocumentShape,
-    pub(in crate::advise) array: &'f str,
+    pub(in crate::advise) layout: &'f ArrayLayout,
     pub(in crate::advise) advice: Advice,
     /// Whether every document was counted, rather than a sample.
     pub(in crate::advise) is_exact: bool,
-    pub(in crate::advise) largest: Largest,
+    /// The bytes of the largest document.
+    pub(in crate::advise) largest: u64,
+    /// The large documents, if there are any.
+    pub(in crate::advise) growth: Option<GrowthPicture>,
 }
 
 /// The verdict on documents with an array.
@@ -71,13 +61,13 @@ pub(in crate::advise) fn judge<'f>(facts: &ArrayFacts<'f>) -> Verdict<'f> {
         choice,
         figures,
         pictures: std::iter::once(Picture::Lengths(lengths))
-            .chain(facts.largest.growth.map(Picture::Growth))
+            .chain(facts.growth.clone().map(Picture::Growth))
             .collect(),
     }
 }
 
 fn choose<'f>(facts: &ArrayFacts<'f>) -> (String, Choice<'f>) {
-    let (advice, array) = (&facts.advice, facts.array);
+    let (advice, array) = (&facts.advice, &*facts.layout.array);
     let reason = advice.reason().replace('\n', ": ");
     let id = facts.shape.get("_id");
     let fit = id.map_or(Ok(()), |id| can_be_key("_id", id, facts.shape));
@@ -115,7 +105,7 @@ fn choose<'f>(facts: &ArrayFacts<'f>) -> (String, Choice<'f>) {
 
 /// The items of the array in buckets, by the documents' `_id`.
 fn items<'f>(facts: &ArrayFacts<'f>) -> Option<BucketPlan<'f>> {
-    let items: &ValueShape = facts.shape.get(facts.array)?.items.as_deref()?;
+    let items: &ValueShape = facts.shape.get(&facts.layout.array)?.items.as_deref()?;
     let document = items
         .document
         .as_deref()
@@ -147,7 +137,7 @@ fn items<'f>(facts: &ArrayFacts<'f>) -> Option<BucketPlan<'f>> {
     };
     let time = all.iter().find(is_time).map(|member| member.name.clone());
     Some(BucketPlan {
-        collection: format!("{}_{}", facts.collection, facts.array),
+        collection: format!("{}_{}", facts.collection, facts.layout.array),
         members: all,
         literals: None,
         ending: time.map_or(IdOrdinal::Number, IdOrdinal::Seconds),
@@ -156,29 +146,24 @@ fn items<'f>(facts: &ArrayFacts<'f>) -> Option<BucketPlan<'f>> {
         count: "count".to_owned(),
         origin: Origin::Array {
             collection: facts.collection.to_owned(),
-            array: facts.array.to_owned(),
+            array: facts.layout.array.clone(),
         },
         remarks: Vec::new(),
     })
 }
 
 fn size_figures(facts: &ArrayFacts<'_>) -> Vec<String> {
-    let largest = facts.largest;
     let mut lines = vec![format!(
-        "the largest document has {} of at most 16 MiB",
-        bytes(largest.bytes)
+        "the largest document has {} of at most 16 MiB (16.8 MB)",
+        bytes(facts.largest)
     )];
-    if largest.large > 0 {
-        let have = if largest.large == 1 { "has" } else { "have" };
-        let large = several(largest.large, "document");
-        lines.push(format!("{large} {have} 8 MiB or more"));
-    }
-    if let Some(growth) = largest.growth {
-        lines.push(format!(
-            "it grew for {}; if it goes on so, it reaches 16 MiB in {}",
-            span(growth.age_millis()),
-            span(growth.left_millis())
-        ));
+    if let Some(growth) = &facts.growth {
+        let have = if growth.large == 1 { "has" } else { "have" };
+        let large = counted(growth.large, "document");
+        lines.push(format!("{large} {have} 1 MiB or more; {}", growth.age()));
+        let head = growth.head().into_iter().map(str::to_owned).collect();
+        let rows: Vec<_> = std::iter::once(head).chain(growth.rows()).collect();
+        lines.extend(table(&rows).into_iter().map(|line| format!("  {line}")));
     }
     lines
 }

@@ -1,7 +1,7 @@
 //! Whether a collection of buckets is in order.
 
-use crate::advise::figures::{bytes, several, thousands};
-use crate::advise::kind::buckets::{BucketLayout, IdOrdinal};
+use crate::advise::figures::{bytes, counted, thousands, window};
+use crate::advise::kind::buckets::{BucketLayout, IdLayout, IdOrdinal};
 use crate::advise::measure::fill::Fill;
 use crate::advise::picture::{HeatPicture, Picture};
 use crate::advise::plan::{BucketPlan, Choice, Member, Origin, Verdict, members};
@@ -17,6 +17,8 @@ pub(in crate::advise) struct BucketsFacts<'f> {
     pub(in crate::advise) fill: Fill,
     /// Whether the index `bucket_open` is there.
     pub(in crate::advise) has_index: bool,
+    /// Whether every bucket was counted, rather than those of a sample.
+    pub(in crate::advise) is_exact: bool,
     /// How many keys have several open buckets, if the server could count them.
     pub(in crate::advise) several_open: Option<u64>,
     /// How many buckets begin before the bucket with the lower id, if the server could count them.
@@ -34,17 +36,18 @@ pub(in crate::advise) fn judge<'f>(facts: &BucketsFacts<'f>) -> Verdict<'f> {
     let pictures = std::iter::once(Picture::Fill(fill.clone()))
         .chain(facts.heat.clone().map(Picture::Heat))
         .collect();
+    let sample = if facts.is_exact { "" } else { "a sample of " };
     let what = format!(
-        "{} with {}, {} % full at a capacity of {}",
-        several(fill.buckets, "bucket"),
-        several(fill.items, "item"),
+        "{sample}{} with {}, {} % full at a capacity of {}",
+        counted(fill.buckets, "bucket"),
+        counted(fill.items, "item"),
         fill.percent(),
         thousands(fill.capacity)
     );
     let Some(plan) = plan(facts) else {
         let sentence = format!(
             "leave it as it is: {what}, made by hand; their ids do not name the key and a time, so no struct can \
-             take them over in place"
+             take them over in place; `$unwind` makes flat documents of them, which can be imported"
         );
         return Verdict {
             sentence,
@@ -74,10 +77,10 @@ pub(in crate::advise) fn judge<'f>(facts: &BucketsFacts<'f>) -> Verdict<'f> {
 
 /// What breaks the guarantees, as far as it is seen without a struct.
 fn found(facts: &BucketsFacts<'_>) -> String {
-    let open = several(facts.several_open.unwrap_or(0), "key");
-    let mut all = several(facts.fill.wrong_count, "wrong count");
+    let open = counted(facts.several_open.unwrap_or(0), "key");
+    let mut all = counted(facts.fill.wrong_count, "wrong count");
     if facts.fill.overfull() > 0 {
-        let overfull = several(facts.fill.overfull(), "bucket");
+        let overfull = counted(facts.fill.overfull(), "bucket");
         all += &format!(", {overfull} beyond the capacity");
     }
     format!("{all}, and {open} with several open buckets")
@@ -124,28 +127,11 @@ fn plan<'f>(facts: &BucketsFacts<'f>) -> Option<BucketPlan<'f>> {
 fn figures(facts: &BucketsFacts<'_>) -> Vec<String> {
     let fill = &facts.fill;
     let known = |number: Option<u64>, thing: &str, text: &str| match number {
-        Some(number) => format!("{} {text}", several(number, thing)),
+        Some(number) => format!("{} {text}", counted(number, thing)),
         None => format!("not counted: {thing}s {text} (`--all` counts them)"),
     };
-    let ids = match &facts.layout.ids {
-        Some(ids) => {
-            let key: String = ids
-                .key
-                .iter()
-                .map(|(before, name)| format!("{before}{{{name}}}"))
-                .collect();
-            let ordinal = match &ids.ordinal {
-                IdOrdinal::Seconds(time) => format!("{{{time}}}"),
-                IdOrdinal::Millis(time) => format!("{{{time}:millis}}"),
-                IdOrdinal::Window(time, seconds) => format!("{{{time}/{seconds}s}}"),
-                IdOrdinal::Number => "{#}".to_owned(),
-            };
-            format!("ids are made as {key}{}{ordinal}", ids.before_ordinal)
-        }
-        None => "ids do not name the key".to_owned(),
-    };
     let mut figures = vec![
-        ids,
+        made_as(facts.layout.ids.as_ref()),
         format!(
             "{} full, {} open, {}",
             thousands(fill.full),
@@ -158,25 +144,60 @@ fn figures(facts: &BucketsFacts<'_>) -> Vec<String> {
             bytes(fill.bytes / fill.buckets.max(1)),
             bytes(fill.largest_bytes)
         ),
-        several(fill.wrong_count, "wrong count"),
-        known(facts.several_open, "key", "with several open buckets"),
-        known(
+        counted(fill.wrong_count, "wrong count"),
+    ];
+    if facts.layout.ids.is_some() {
+        figures.push(known(
+            facts.several_open,
+            "key",
+            "with several open buckets",
+        ));
+    }
+    if facts
+        .layout
+        .ids
+        .as_ref()
+        .is_some_and(|ids| ids.ordinal.time().is_some())
+    {
+        let out_of_order = known(
             facts.out_of_order,
             "bucket",
             "out of the order of their ids",
-        ),
-    ];
+        );
+        figures.push(out_of_order);
+    }
     if fill.overfull() > 0 {
-        let overfull = several(fill.overfull(), "bucket");
+        let overfull = counted(fill.overfull(), "bucket");
         figures.push(format!("{overfull} beyond the capacity"));
     }
     figures.extend(facts.busiest_minute.map(busy));
     figures
 }
 
+/// How the ids are made, as the struct would say it.
+fn made_as(ids: Option<&IdLayout>) -> String {
+    match ids {
+        Some(ids) => {
+            let key: String = ids
+                .key
+                .iter()
+                .map(|(before, name)| format!("{before}{{{name}}}"))
+                .collect();
+            let ordinal = match &ids.ordinal {
+                IdOrdinal::Seconds(time) => format!("{{{time}}}"),
+                IdOrdinal::Millis(time) => format!("{{{time}:millis}}"),
+                IdOrdinal::Window(time, seconds) => format!("{{{time}/{}}}", window(*seconds)),
+                IdOrdinal::Number => "{#}".to_owned(),
+            };
+            format!("ids are made as {key}{}{ordinal}", ids.before_ordinal)
+        }
+        None => "ids do not name the key".to_owned(),
+    }
+}
+
 /// How fast the busiest key is.
 fn busy(buckets: u64) -> String {
-    let opened = several(buckets, "bucket");
+    let opened = counted(buckets, "bucket");
     let advice = match buckets > BUSY {
         true => ": a larger capacity lets it take appends faster",
         false => "",

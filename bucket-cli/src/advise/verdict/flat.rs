@@ -6,7 +6,7 @@ use self::figures::{figures, keys_figures, lateness_figures};
 use crate::advise::figures::{span, thousands};
 use crate::advise::kind::buckets::IdOrdinal;
 use crate::advise::kind::flat::FlatLayout;
-use crate::advise::measure::capacity::{Simulated, curve, recommended, simulate};
+use crate::advise::measure::capacity::{Simulated, curve, page, recommended, simulate};
 use crate::advise::measure::keys::ItemsPerKey;
 use crate::advise::measure::lateness::Lateness;
 use crate::advise::picture::{CapacitiesPicture, HeatPicture, KeysPicture, Picture};
@@ -126,12 +126,14 @@ fn pictures(facts: &FlatFacts<'_>, capacity: Option<u64>) -> Vec<Picture> {
         capacity,
         names: facts.names.clone(),
     };
+    let page = page(facts.page);
     let capacities = capacity.map(|capacity| {
         Picture::Capacities(CapacitiesPicture {
-            simulated: curve(&facts.keys, item_bytes(facts), Some(capacity)),
+            simulated: curve(&facts.keys, item_bytes(facts), capacity, page),
             keys: facts.keys.keys(),
             items: facts.keys.items(),
             recommended: capacity,
+            page,
         })
     });
     std::iter::once(Picture::Keys(keys))
@@ -156,12 +158,12 @@ fn sentence(facts: &FlatFacts<'_>, plan: &BucketPlan<'_>) -> String {
     match plan.ending {
         IdOrdinal::Window(..) => format!(
             "take buckets of up to {} items: {items} items of {keys} keys by `{key}`, {order}",
-            plan.capacity
+            thousands(plan.capacity)
         ),
         _ => format!(
             "take buckets: {items} documents of {keys} keys become {} buckets of up to {} items, by `{key}`, {order}",
             thousands(facts.keys.buckets(plan.capacity)),
-            plan.capacity
+            thousands(plan.capacity)
         ),
     }
 }

@@ -1,12 +1,11 @@
 //! The figures behind the verdict on flat documents, as lines of text.
 
 use super::{BUSY, FlatFacts};
-use crate::advise::figures::{bytes, percent, span, table, thousands};
+use crate::advise::figures::{bytes, counted, percent, span, table, thousands};
 use crate::advise::kind::flat::FlatLayout;
-use crate::advise::measure::capacity::Simulated;
+use crate::advise::measure::capacity::{self, Simulated};
 use crate::advise::measure::keys::ItemsPerKey;
 use crate::advise::measure::lateness::Lateness;
-use crate::report::counted;
 
 /// What was counted; the capacities side by side, if they were simulated.
 pub(super) fn figures(
@@ -19,7 +18,13 @@ pub(super) fn figures(
     if let Some(simulated) = simulated {
         let items = thousands(facts.keys.items());
         figures.push(format!("as flat documents: {items}"));
-        figures.extend(capacity_table(simulated, capacity, &facts.keys));
+        let page = capacity::page(facts.page);
+        figures.extend(capacity_table(simulated, capacity, &facts.keys, Some(page)));
+        if facts.page.is_none() {
+            let hint =
+                "    (`--page` says how long your pages are; a page that is one bucket takes 1)";
+            figures.push(hint.to_owned());
+        }
     }
     figures.extend(busy_figure(facts, capacity));
     figures
@@ -42,7 +47,12 @@ pub(super) fn keys_figures(facts: &FlatFacts<'_>) -> Vec<String> {
     let quantiles = quantiles
         .iter()
         .map(|(percent, items)| format!("{percent} % ≤ {}", thousands(*items)));
-    let largest: Vec<_> = keys.largest().into_iter().map(thousands).collect();
+    let largest = keys.largest().into_iter().enumerate();
+    let largest = largest.map(|(at, items)| match facts.names.get(at) {
+        Some(name) => format!("{name} {}", thousands(items)),
+        None => thousands(items),
+    });
+    let largest: Vec<_> = largest.collect();
     vec![
         counted,
         format!("  {}", quantiles.collect::<Vec<_>>().join(", ")),
@@ -68,11 +78,12 @@ pub(super) fn lateness_figures(lateness: &Lateness, layout: &FlatLayout) -> Vec<
     )]
 }
 
-/// The capacities side by side, one of which is recommended.
+/// The capacities side by side, one of which is recommended; with the round trips of a page of so many items.
 pub(in crate::advise) fn capacity_table(
     simulated: &[Simulated],
     capacity: u64,
     keys: &ItemsPerKey,
+    page: Option<u64>,
 ) -> Vec<String> {
     let head = [
         "capacity",
@@ -81,7 +92,9 @@ pub(in crate::advise) fn capacity_table(
         "full bucket",
         "filled",
         "keys in one bucket",
+        "trips",
     ];
+    let columns = head.len() - usize::from(page.is_none());
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     rows.extend(simulated.iter().map(|of| {
         vec![
@@ -91,14 +104,20 @@ pub(in crate::advise) fn capacity_table(
             bytes(of.full_bytes),
             format!("{} %", of.fill),
             percent(of.single, keys.keys()),
+            format!("{:.1}", of.trips),
         ]
     }));
+    rows.iter_mut().for_each(|row| row.truncate(columns));
     let mut lines = table(&rows);
     for (line, of) in lines.iter_mut().skip(1).zip(simulated) {
         if of.capacity == capacity {
             *line += "  ← recommended";
         }
     }
+    lines.extend(page.map(|page| {
+        let items = counted(page, "item");
+        format!("trips: the round trips of a page of {items} by its number, on average; by a token it is 1")
+    }));
     lines.into_iter().map(|line| format!("  {line}")).collect()
 }
 

@@ -120,10 +120,13 @@ impl Advice {
     }
 
     fn gain(&self, candidate: &Candidate) -> String {
+        let others = match candidate.documents_above {
+            1 => "the other one holds".to_owned(),
+            above => format!("the other {} hold", thousands(above)),
+        };
         format!(
-            "{} of documents stay whole; the other {} hold {} of the bytes; {} of the items move",
+            "{} of documents stay whole; {others} {} of the bytes; {} of the items move",
             percent(self.documents - candidate.documents_above, self.documents),
-            thousands(candidate.documents_above),
             percent(candidate.bytes_above, self.bytes),
             percent(candidate.items_moved, self.items),
         )

@@ -1,0 +1,101 @@
+//! The figures of documents with a growing array.
+
+use bucket_runtime::bson::{DateTime, Document, doc};
+use bucket_runtime::{Advice, LengthGroup};
+
+use super::{Reading, counted_or_sampled};
+use crate::advise::kind::arrays::ArrayLayout;
+use crate::advise::measure::growth::{GROWN, Growth, LargeDocument};
+use crate::advise::measure::{keys, whole};
+use crate::advise::picture::GrowthPicture;
+use crate::advise::plan::Verdict;
+use crate::advise::refusal::Refusal;
+use crate::advise::scan::Scan;
+use crate::advise::source::Source;
+use crate::advise::verdict::arrays::{self, ArrayFacts};
+
+/// So many of the largest documents are shown.
+const SHOWN: i64 = 5;
+
+pub(super) async fn judge<'s>(
+    source: &'s Source,
+    scan: &'s Scan,
+    layout: &'s ArrayLayout,
+    reading: &Reading,
+) -> Result<Verdict<'s>, Refusal> {
+    let (rows, is_exact) =
+        counted_or_sampled(source, length_stages(&layout.array), reading).await?;
+    let groups = rows.iter().map(|row| LengthGroup {
+        length: whole(row, "_id"),
+        documents: whole(row, "documents"),
+        bytes: whole(row, "bytes"),
+    });
+    let largest = rows.iter().map(|row| whole(row, "largest")).max();
+    let largest = largest.unwrap_or(0);
+    let growth = match largest >= GROWN {
+        true => Some(GrowthPicture {
+            large: rows.iter().map(|row| whole(row, "large")).sum(),
+            documents: large_documents(source, layout, reading).await?,
+            since: layout.since.as_ref().map(|since| since.text(&layout.array)),
+        }),
+        false => None,
+    };
+    let facts = ArrayFacts {
+        collection: source.name(),
+        shape: &scan.shape,
+        layout,
+        advice: Advice::of(groups),
+        is_exact,
+        largest,
+        growth,
+    };
+    Ok(arrays::judge(&facts))
+}
+
+/// Stages whose rows say how many documents have an array of each length, and how large they are.
+fn length_stages(array: &str) -> Vec<Document> {
+    let is_large = doc! { "$cond": [{ "$gte": ["$bytes", GROWN as i64] }, 1, 0] };
+    vec![
+        doc! { "$project": { "length": length(array), "bytes": { "$bsonSize": "$$ROOT" } } },
+        doc! { "$group": {
+            "_id": "$length", "documents": { "$sum": 1 }, "bytes": { "$sum": "$bytes" },
+            "largest": { "$max": "$bytes" }, "large": { "$sum": is_large },
+        } },
+    ]
+}
+
+fn length(array: &str) -> Document {
+    let array = format!("${array}");
+    doc! { "$cond": [{ "$isArray": [&array] }, { "$size": &array }, 0] }
+}
+
+/// The largest documents, the largest first.
+async fn large_documents(
+    source: &Source,
+    layout: &ArrayLayout,
+    reading: &Reading,
+) -> Result<Vec<LargeDocument>, Refusal> {
+    let since = layout.since.as_ref();
+    let begin = since.map(|since| since.expression(&layout.array));
+    let stages = vec![
+        doc! { "$project": {
+            "length": length(&layout.array), "bytes": { "$bsonSize": "$$ROOT" }, "begin": begin,
+        } },
+        doc! { "$match": { "bytes": { "$gte": GROWN as i64 } } },
+        doc! { "$sort": { "bytes": -1, "_id": 1 } },
+        doc! { "$limit": SHOWN },
+    ];
+    let (rows, _) = counted_or_sampled(source, stages, reading).await?;
+    let now = DateTime::now().timestamp_millis();
+    let document = |row: &Document| {
+        let bytes = whole(row, "bytes");
+        let begin = row.get_datetime("begin").ok();
+        LargeDocument {
+            items: whole(row, "length"),
+            bytes,
+            growth: begin.and_then(|begin| Growth::of(bytes, begin.timestamp_millis(), now)),
+            id: reading.has_values.then(|| keys::text(row.get("_id"))),
+        }
+    };
+    Ok(rows.iter().map(document).collect())
+}

@@ -1,0 +1,73 @@
+//! The figures of buckets.
+
+use bucket_runtime::bson::Document;
+use futures_util::future::try_join3;
+
+use super::{Reading, counted_or_sampled, draw_heat};
+use crate::advise::kind::buckets::{BucketLayout, IdOrdinal};
+use crate::advise::measure::fill::{Fill, busiest_minute, out_of_order, several_open};
+use crate::advise::measure::heat::{self, HeatFields};
+use crate::advise::measure::whole;
+use crate::advise::plan::Verdict;
+use crate::advise::refusal::Refusal;
+use crate::advise::scan::Scan;
+use crate::advise::source::Source;
+use crate::advise::verdict::buckets::{self, BucketsFacts};
+
+/// Stages that count by the key, the array and the time of the items.
+type ByTime = fn(&[String], &str, &str) -> Vec<Document>;
+
+pub(super) async fn judge<'s>(
+    source: &'s Source,
+    scan: &'s Scan,
+    layout: &'s BucketLayout,
+    capacity: Option<u64>,
+    reading: &Reading,
+) -> Result<Verdict<'s>, Refusal> {
+    let (items, ids) = (&layout.items, layout.ids.as_ref());
+    let fields = ids.map_or(&[][..], |ids| &ids.key);
+    let key: Vec<_> = fields.iter().map(|(_, name)| name.clone()).collect();
+    let time = ids.and_then(|ids| ids.ordinal.time());
+    let by_time = |stages: ByTime| time.map(|time| stages(&key, items, time));
+    // One after the other they would take longer than the reading.
+    let (fill, out_of_order, busiest_minute) = try_join3(
+        counted_or_sampled(source, Fill::stages(items, &layout.count), reading),
+        number(source, by_time(out_of_order), "buckets"),
+        number(source, by_time(busiest_minute), "buckets"),
+    )
+    .await?;
+    let (rows, is_exact) = fill;
+    let fill = Fill::of_rows(&rows, capacity);
+    let open = ids.map(|ids| {
+        let is_window = matches!(ids.ordinal, IdOrdinal::Window(..));
+        several_open(&key, is_window, items, fill.capacity)
+    });
+    let fields = time.map(|time| HeatFields::of_buckets(key, items, &layout.count, time));
+    let facts = BucketsFacts {
+        collection: source.name(),
+        shape: &scan.shape,
+        layout,
+        has_index: capacity.is_some(),
+        is_exact,
+        several_open: number(source, open, "keys").await?,
+        out_of_order,
+        busiest_minute,
+        heat: draw_heat(source, fields, heat::BY_FIRST, reading).await?,
+        fill,
+    };
+    Ok(buckets::judge(&facts))
+}
+
+/// The number in the only row of a count, or zero without a row; `None` if it is not to be counted, or takes the
+/// server too long.
+async fn number(
+    source: &Source,
+    stages: Option<Vec<Document>>,
+    name: &str,
+) -> Result<Option<u64>, Refusal> {
+    let Some(stages) = stages else {
+        return Ok(None);
+    };
+    let rows = source.count(stages).await?;
+    Ok(rows.map(|rows| rows.first().map_or(0, |row| whole(row, name))))
+}
