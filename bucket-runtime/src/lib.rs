@@ -75,6 +75,14 @@ pub mod __private;
 pub mod fuzz;
 #[cfg(test)]
 mod golden;
+#[cfg(feature = "__simulated")]
+#[doc(hidden)]
+pub mod __simulated {
+    //! What a simulated server has to be.
+    #![allow(missing_docs, reason = "no part of the public interface")]
+
+    pub use crate::server::simulated::{Request, Simulated, install};
+}
 #[cfg(feature = "__pure")]
 #[doc(hidden)]
 pub mod pure;

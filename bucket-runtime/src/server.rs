@@ -13,6 +13,8 @@ pub(crate) mod many;
 pub(crate) mod read;
 mod retryable;
 mod shard;
+#[cfg(feature = "__simulated")]
+pub(crate) mod simulated;
 pub(crate) mod target;
 pub(crate) mod transaction;
 mod view;
@@ -22,7 +24,7 @@ pub(crate) mod write;
 use std::sync::Arc;
 
 use mongodb::{
-    Collection, Database,
+    ClientSession, Collection, Database,
     bson::Document,
     error::Error as DriverError,
     options::{CollectionOptions, ReadConcern, ReadPreference},
@@ -42,6 +44,16 @@ macro_rules! with_session {
     };
 }
 use with_session;
+
+#[cfg(feature = "__simulated")]
+use self::simulated::simulated;
+/// Without the feature `__simulated`: nothing.
+#[cfg(not(feature = "__simulated"))]
+macro_rules! simulated {
+    ($($ignored:tt)*) => {};
+}
+#[cfg(not(feature = "__simulated"))]
+use simulated;
 
 /// A collection, and the requests that the runtime sends to it.
 #[derive(Debug, Clone)]
@@ -99,8 +111,31 @@ impl Server {
 
     /// The kind of deployment that answers. The server is asked only once.
     async fn deployment(&self) -> Result<Deployment, DriverError> {
-        let ask = || self.ask(Box::pin(Deployment::ask(self.collection.client())));
-        self.deployment.get_or_try_init(ask).await.copied()
+        self.deployment
+            .get_or_try_init(|| self.ask_hello())
+            .await
+            .copied()
+    }
+
+    async fn ask_hello(&self) -> Result<Deployment, DriverError> {
+        simulated!(
+            self,
+            None,
+            false,
+            mongodb::bson::doc! { "hello": 1 },
+            |hello: Result<Document, _>| hello.map(|hello| Deployment::of(&hello))
+        );
+        let hello = Box::pin(Deployment::ask(self.collection.client()));
+        self.ask(hello).await
+    }
+
+    /// A session of our own.
+    async fn start_session(&self) -> Result<ClientSession, DriverError> {
+        #[cfg(feature = "__simulated")]
+        if simulated::is_on() {
+            return simulated::start_session(self.collection.client()).await;
+        }
+        self.collection.client().start_session().await
     }
 
     /// The kind of deployment, or an error in the context of a call whose first request this is.

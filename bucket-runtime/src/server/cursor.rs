@@ -46,6 +46,9 @@ struct RawCursor<'s> {
 pub(super) enum AnyCursor<'s> {
     Plain(Cursor<Document>),
     Session(SessionCursor<Document>, &'s mut ClientSession),
+    /// The current row, and those after it.
+    #[cfg(feature = "__simulated")]
+    Simulated(RawDocumentBuf, std::collections::VecDeque<RawDocumentBuf>),
 }
 
 /// Why the next row could not be read.
@@ -62,6 +65,13 @@ impl AnyCursor<'_> {
         match self {
             Self::Plain(cursor) => cursor.advance().await,
             Self::Session(cursor, session) => cursor.advance(session).await,
+            #[cfg(feature = "__simulated")]
+            Self::Simulated(current, rest) => {
+                let next = rest.pop_front();
+                let is_there = next.is_some();
+                *current = next.unwrap_or_default();
+                Ok(is_there)
+            }
         }
     }
 
@@ -74,6 +84,8 @@ impl AnyCursor<'_> {
         match self {
             Self::Plain(cursor) => cursor.current(),
             Self::Session(cursor, _) => cursor.current(),
+            #[cfg(feature = "__simulated")]
+            Self::Simulated(current, _) => current,
         }
     }
 }
@@ -119,8 +131,8 @@ impl<'s, R> DocumentCursor<'s, R> {
     /// Gives the session back, for another read.
     pub(crate) fn into_session(self) -> Option<&'s mut ClientSession> {
         match self.raw.cursor {
-            AnyCursor::Plain(_) => None,
             AnyCursor::Session(_, session) => Some(session),
+            _ => None,
         }
     }
 }

@@ -57,7 +57,7 @@ impl Deployment {
         hello.map(|hello| Self::of(&hello))
     }
 
-    fn of(hello: &Document) -> Self {
+    pub(super) fn of(hello: &Document) -> Self {
         Self {
             topology: match hello.get_str("msg") {
                 Ok("isdbgrid") => Topology::Sharded,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mongodb::{IndexModel, bson::doc, error::Error as DriverError, options::Hint};
 
-use super::{Server, cursor::DocumentCursor, target::Target};
+use super::{Server, cursor::DocumentCursor, simulated, target::Target};
 use crate::{
     Result,
     error::{Code, is_code},
@@ -17,6 +17,13 @@ impl Target<'_> {
     /// The indexes of the collection, including those being built; none if the collection does not
     /// exist.
     pub(crate) async fn indexes(self) -> Result<Vec<IndexModel>> {
+        simulated!(
+            self.server,
+            None,
+            true,
+            doc! { "listIndexes": self.server.collection.name() },
+            |answer| simulated::rows(answer).map_err(|error| self.read_error(error))
+        );
         match self.server.ask(self.server.collection.list_indexes()).await {
             Ok(cursor) => DocumentCursor::plain(self, cursor).rest().await,
             Err(error) if is_code(&error, Code::NamespaceNotFound) => Ok(Vec::new()),
@@ -38,6 +45,13 @@ impl Server {
     /// Creates indexes, and with them the collection if it does not exist. Waits for those that are
     /// already being built.
     pub(crate) async fn create_indexes(&self, models: Vec<IndexModel>) -> Result<(), DriverError> {
+        simulated!(
+            self,
+            None,
+            true,
+            doc! { "createIndexes": self.collection.name(), "indexes": simulated::documents(&models)? },
+            |answer: Result<_, _>| answer.map(drop)
+        );
         self.ask(self.collection.create_indexes(models))
             .await
             .map(drop)
@@ -47,6 +61,13 @@ impl Server {
     pub(crate) async fn try_hint(&self, name: &str) -> Result<(), DriverError> {
         let none = doc! { "_id": { "$in": [] } };
         let nothing = doc! { "$set": { "_": 0 } };
+        simulated!(
+            self,
+            None,
+            true,
+            self.update_command([doc! { "q": none, "u": nothing, "multi": true, "hint": name }]),
+            |answer| simulated::written(answer).map(drop)
+        );
         let action = self.collection.update_many(none, nothing);
         let action = action.hint(Hint::Name(name.to_owned()));
         self.ask(action).await.map(drop)

@@ -18,7 +18,7 @@ use mongodb::{
 };
 use serde::Serialize;
 
-use super::{Server, retryable::Reply, write::UpdateEffect};
+use super::{Server, retryable::Reply, simulated, write::UpdateEffect};
 use crate::{protocol::command::Update, value::bytes};
 
 /// The result of each statement of a command. In an ordered command no statement after a refused one was
@@ -76,14 +76,27 @@ impl Server {
         documents: &[D],
         ordered: bool,
     ) -> Result<Results, DriverError> {
-        let collection = self.collection.clone_with_type::<D>();
-        match self
-            .ask(collection.insert_many(documents).ordered(ordered))
-            .await
-        {
-            Ok(_) => Ok(results([], documents.len())),
+        match self.insert_raw(documents, ordered).await {
+            Ok(()) => Ok(results([], documents.len())),
             Err(error) => refused_inserts(error, documents.len()),
         }
+    }
+
+    async fn insert_raw<D: Serialize + Send + Sync>(
+        &self,
+        documents: &[D],
+        ordered: bool,
+    ) -> Result<(), DriverError> {
+        simulated!(
+            self,
+            None,
+            true,
+            self.insert_command(documents, ordered)?,
+            simulated::inserted
+        );
+        let collection = self.collection.clone_with_type::<D>();
+        let action = collection.insert_many(documents).ordered(ordered);
+        self.ask(action).await.map(drop)
     }
 
     /// Carries out updates in a transaction, as one command, which ends with the first that is refused.

@@ -10,6 +10,8 @@ use mongodb::{
 };
 use serde::de::DeserializeOwned;
 
+#[cfg(feature = "__simulated")]
+use super::simulated;
 use super::{
     Server,
     call::{self, Again},
@@ -169,11 +171,46 @@ impl<'t> Read<'t> {
         Ok(items.and_then(|items| items.try_into().ok()).unwrap_or(0))
     }
 
+    /// The read as a command.
+    #[cfg(feature = "__simulated")]
+    fn command(&self) -> Document {
+        let name = self.target.server.collection().name();
+        let mut command = match &self.request {
+            Request::Find(filter, range) => {
+                let mut find = mongodb::bson::doc! { "find": name, "filter": filter.clone() };
+                find.extend(
+                    range
+                        .sort
+                        .clone()
+                        .map(|sort| ("sort".to_owned(), sort.into())),
+                );
+                let projection = range.projection.clone();
+                find.extend(projection.map(|fields| ("projection".to_owned(), fields.into())));
+                find.extend(
+                    (range.skip > 0).then(|| ("skip".to_owned(), (range.skip as i64).into())),
+                );
+                find.extend(range.limit.map(|limit| ("limit".to_owned(), limit.into())));
+                find
+            }
+            Request::Pipeline(pipeline) => {
+                mongodb::bson::doc! { "aggregate": name, "pipeline": pipeline.clone(), "cursor": {} }
+            }
+        };
+        command.extend(self.hint.map(|hint| ("hint".to_owned(), hint.into())));
+        command
+    }
+
     /// Opens the cursor: once for all types of rows, since it is most of the code.
     pub(super) async fn open<'s>(
         &self,
         session: Option<&'s mut ClientSession>,
     ) -> Result<AnyCursor<'s>, DriverError> {
+        #[cfg(feature = "__simulated")]
+        if simulated::is_on() {
+            let (server, session) = (self.target.server, session.map(|it| it.id().clone()));
+            let find = || server.simulate(session.clone(), true, self.command());
+            return simulated::cursor(server.read(find).await);
+        }
         let collection = self.target.server.collection();
         let is_latest = self.state == ReadState::Latest && session.is_none();
         let hint = self.hint.map(|index| Hint::Name(index.to_owned()));

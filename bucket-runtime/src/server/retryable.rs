@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mongodb::{
     ClientSession,
-    bson::doc,
+    bson::{Document, RawDocumentBuf, doc},
     error::{Error as DriverError, ErrorKind},
 };
 
@@ -23,6 +23,7 @@ use super::{
     Server,
     call::{self, Again},
     many::{FoundResults, Results},
+    simulated,
 };
 use crate::{
     error::{Code, is_code, is_killed, is_repeatable, maybe_stored, refusal},
@@ -82,6 +83,35 @@ impl Server {
         let found = reply.n > 0;
         let result = reply.results(1)?.pop();
         result.transpose().map(|_| Some(found))
+    }
+}
+
+/// Commands that the driver neither numbers nor repeats.
+impl Server {
+    async fn run_in(
+        &self,
+        command: Document,
+        session: &mut ClientSession,
+    ) -> Result<Document, DriverError> {
+        simulated!(self, Some(session), false, command, |answer| answer);
+        let db = self.database();
+        self.ask(db.run_command(command).session(session)).await
+    }
+
+    async fn run_raw_in(
+        &self,
+        command: RawDocumentBuf,
+        session: &mut ClientSession,
+    ) -> Result<Document, DriverError> {
+        simulated!(
+            self,
+            Some(session),
+            false,
+            crate::value::bytes::read(command.as_bytes())?,
+            |answer| answer
+        );
+        let db = self.database();
+        self.ask(db.run_raw_command(command).session(session)).await
     }
 }
 
@@ -145,7 +175,7 @@ impl RetryableSession {
     /// A session whose latest number is known. The driver may have used it before and does not say how
     /// far it has counted, so the server is asked; `None` if its answer does not say either.
     async fn new(server: &Server) -> Result<Option<Self>, DriverError> {
-        let session = server.collection.client().start_session().await?;
+        let session = server.start_session().await?;
         let mut retryable = Self::with_latest_number(session, server).await?;
         if let Some(used) = retryable.as_mut().filter(|retryable| retryable.number > 0) {
             for _ in 0..SKIPPED_NUMBERS {
@@ -164,7 +194,6 @@ impl RetryableSession {
         mut session: ClientSession,
         server: &Server,
     ) -> Result<Option<Self>, DriverError> {
-        let db = server.database();
         let mut repeated = false;
         loop {
             let nothing = doc! {
@@ -172,9 +201,7 @@ impl RetryableSession {
                 "updates": [{ "q": { "_id": { "$in": [] } }, "u": { "$set": { "_": 0 } } }],
                 "txnNumber": 0_i64,
             };
-            let asked = server
-                .ask(db.run_command(nothing).session(&mut session))
-                .await;
+            let asked = server.run_in(nothing, &mut session).await;
             let number = match asked {
                 Ok(_) => 0,
                 Err(error) => match latest_number(&error) {
@@ -193,14 +220,12 @@ impl RetryableSession {
     }
 
     async fn send(&mut self, server: &Server, command: &Command<'_>) -> Result<Reply, DriverError> {
-        let db = server.database();
         let mut first = None;
         let mut broken_off = 0;
         loop {
             // Serialised again for each attempt: the command is long, and second attempts are rare.
             let raw = command.with_number(self.number)?;
-            let sent = db.run_raw_command(raw).session(&mut self.session);
-            let sent = server.ask(sent).await;
+            let sent = server.run_raw_in(raw, &mut self.session).await;
             match (sent.and_then(Reply::read), first.take()) {
                 (Err(error), None) if is_repeatable(&error) => {
                     first = Some(error);
@@ -232,6 +257,8 @@ impl RetryableSession {
     async fn advance(&mut self) -> Result<(), DriverError> {
         self.session.start_transaction().await?;
         self.session.abort_transaction().await?;
+        #[cfg(feature = "__simulated")]
+        simulated::skip_number(&self.session);
         self.number += 1;
         Ok(())
     }

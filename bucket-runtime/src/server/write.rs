@@ -10,6 +10,7 @@ use super::{
     Server,
     call::{self, Again},
     many::Results,
+    simulated,
     target::Target,
     with_session,
 };
@@ -52,7 +53,7 @@ impl Server {
             return self.update_once(update, session).await;
         }
         // Our own session, so that the server can be asked about the update afterwards.
-        let mut session = self.collection.client().start_session().await?;
+        let mut session = self.start_session().await?;
         let error = match self.update_once(update, Some(&mut session)).await {
             Err(error) if is_killed(&error) => error,
             sent => return sent,
@@ -95,6 +96,13 @@ impl Server {
         update: Update,
         session: Option<&mut ClientSession>,
     ) -> Result<UpdateResult, DriverError> {
+        simulated!(
+            self,
+            session,
+            true,
+            self.update_command([update.into_statement()]),
+            simulated::updated
+        );
         let mut action = (self.collection)
             .update_one(update.filter, update.update)
             .upsert(update.upsert);

@@ -8,9 +8,10 @@ mod reads;
 mod retry_state;
 mod rings;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mongodb::ClientSession;
+use tokio::time::Instant;
 
 pub(crate) use self::{
     batch::{Batch, COMMAND_BYTES, Carried, SendMode},
@@ -23,7 +24,7 @@ use crate::{
     protocol::command::{IndexedScope, KeyScope, Update},
     schema::open_index::OpenIndex,
     server::{Server, current_index::CurrentIndex, target::Target, write::UpdateEffect},
-    write::appended::Appended,
+    write::{appended::Appended, chance},
 };
 pub(crate) use crate::{
     protocol::{newest_bucket::NewestBucket, next_id::next_number},
@@ -279,7 +280,7 @@ pub(crate) async fn pause(tries: u32) {
 /// and a try before their bucket is there only makes them slower.
 async fn pause_after(tries: u32, last_trip: Duration) {
     if let Some(longest) = longest_pause(tries, last_trip) {
-        tokio::time::sleep(rand::random_range(Duration::ZERO..=longest)).await;
+        tokio::time::sleep(chance::duration_up_to(longest)).await;
     }
 }
 

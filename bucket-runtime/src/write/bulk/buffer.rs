@@ -12,6 +12,7 @@ use crate::{
     Error,
     server::call::Calls,
     write::{
+        chance::RandomState,
         engine::Engine,
         item::{UntypedItem, UntypedItems},
     },
@@ -24,7 +25,7 @@ const COMMANDS_IN_FLIGHT: usize = 4;
 pub(super) struct LoadBuffer {
     pub(super) load: Load,
     /// The items of each key, by the prefix of its ids.
-    keys: HashMap<String, Vec<usize>>,
+    keys: HashMap<String, Vec<usize>, RandomState>,
     /// About how much memory the items take, and how much they may take.
     bytes: usize,
     max_bytes: usize,
@@ -43,7 +44,7 @@ impl LoadBuffer {
                 state: Arc::default(),
                 reports: None,
             },
-            keys: HashMap::new(),
+            keys: HashMap::default(),
             bytes: 0,
             max_bytes,
             max_failed,

@@ -10,7 +10,10 @@ use crate::{
     error::Kind,
     server::current_index::IndexDeadline,
     value::element::comparable,
-    write::engine::{Engine, NewestBucket},
+    write::{
+        chance::RandomState,
+        engine::{Engine, NewestBucket},
+    },
 };
 
 /// Reads the newest bucket of every key whose state is unknown. If no bucket is open, it reads the last one
@@ -42,7 +45,7 @@ pub(super) async fn find_newest_buckets(
 }
 
 async fn find_open_buckets(engine: &Engine, keys: &mut [KeyItems]) -> Result<()> {
-    let mut unknown = HashMap::new();
+    let mut unknown = HashMap::<_, _, RandomState>::default();
     for key_items in keys {
         key_items.scope.open = engine.index.get();
         if key_items.newest_bucket == NewestBucket::MustRead {

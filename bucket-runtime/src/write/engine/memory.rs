@@ -4,11 +4,13 @@ use std::{
     collections::HashMap,
     mem,
     sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
+use tokio::time::Instant;
+
 use super::NewestBucket;
-use crate::schema::slot::IndexSlot;
+use crate::{schema::slot::IndexSlot, write::chance::happens_once_in};
 
 /// How many keys a handle remembers at least; those that were not written for the longest time are
 /// forgotten. At most twice as many are kept, and each takes some 300 bytes.
@@ -153,11 +155,6 @@ impl Generations {
         self.young.insert(prefix.to_owned(), key);
         result
     }
-}
-
-/// By chance, once in so many calls on average.
-pub(super) fn happens_once_in(times: u32) -> bool {
-    times > 0 && rand::random_range(0..times) == 0
 }
 
 #[cfg(test)]

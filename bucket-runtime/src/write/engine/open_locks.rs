@@ -1,11 +1,10 @@
 //! Locks that let the tasks of a handle open buckets of one key one after the other.
 
-use std::{
-    hash::{BuildHasher, RandomState},
-    sync::Arc,
-};
+use std::{hash::BuildHasher, sync::Arc};
 
 use tokio::sync::{Mutex, MutexGuard};
+
+use crate::write::chance::RandomState;
 
 /// Lets the tasks of a handle open buckets of a key one after the other.
 ///

@@ -2,12 +2,10 @@
 
 use mongodb::ClientSession;
 
-use super::{
-    Batch, Engine, NewestBucket, batch::Opening, memory::happens_once_in, retry_state::RingDoubt,
-};
+use super::{Batch, Engine, NewestBucket, batch::Opening, retry_state::RingDoubt};
 use crate::{
     Result, protocol::command::IndexedScope, schema::slot::IndexSlot,
-    server::deployment::Deployment,
+    server::deployment::Deployment, write::chance::happens_once_in,
 };
 
 impl Engine {

@@ -1,0 +1,118 @@
+//! The driver as far as it numbers writes and repeats commands.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use bucket_runtime::{
+    __simulated::{Request, Simulated},
+    bson::Document,
+    mongodb::error::{Error as DriverError, ErrorKind},
+};
+use futures_util::{FutureExt, future::BoxFuture};
+
+use crate::{network::Network, world::statements};
+
+/// The drivers of all handles, which share a network.
+#[derive(Clone)]
+pub(crate) struct Driver {
+    pub(crate) network: Network,
+    sessions: Arc<Mutex<Sessions>>,
+}
+
+#[derive(Default)]
+struct Sessions {
+    numbers: HashMap<String, i64>,
+    /// Those under which a connection broke.
+    dirty: HashSet<String>,
+    /// Short names for the trace.
+    names: HashMap<String, String>,
+}
+
+impl Sessions {
+    fn name(&mut self, id: &Document) -> String {
+        let next = format!("s{}", self.names.len());
+        self.names.entry(id.to_string()).or_insert(next).clone()
+    }
+}
+
+impl Driver {
+    pub(crate) fn new(network: Network) -> Self {
+        Self {
+            network,
+            sessions: Arc::default(),
+        }
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, Sessions> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn number(&self, session: &str) -> i64 {
+        let mut sessions = self.sessions();
+        let number = sessions.numbers.entry(session.to_owned()).or_default();
+        *number += 1;
+        *number
+    }
+
+    /// Sends the command of an action twice at most, and any other one once.
+    async fn carry(self, request: Request) -> Result<Document, DriverError> {
+        let Request {
+            database: handle,
+            session,
+            mut command,
+            is_action,
+        } = request;
+        let session = session.map(|id| self.sessions().name(&id));
+        let session = session.unwrap_or_default();
+        let statements = statements(&command);
+        let is_of_many = |statement: &&Document| statement.contains_key("multi");
+        if is_action && !statements.is_empty() && !statements.iter().any(is_of_many) {
+            command.insert("txnNumber", self.number(&session));
+        }
+        let mut sent = self.send_once(&handle, &session, &command).await;
+        if is_action && sent.as_ref().is_err_and(is_broken) {
+            sent = self.send_once(&handle, &session, &command).await;
+        }
+        sent
+    }
+
+    async fn send_once(
+        &self,
+        handle: &str,
+        session: &str,
+        command: &Document,
+    ) -> Result<Document, DriverError> {
+        let answer = self.network.deliver(handle, session, command).await;
+        if answer.as_ref().is_err_and(is_broken) {
+            self.sessions().dirty.insert(session.to_owned());
+        }
+        answer
+    }
+}
+
+fn is_broken(error: &DriverError) -> bool {
+    matches!(*error.kind, ErrorKind::Io(_))
+}
+
+impl Simulated for Driver {
+    fn send(&self, request: Request) -> BoxFuture<'static, Result<Document, DriverError>> {
+        self.clone().carry(request).boxed()
+    }
+
+    fn skip_number(&self, session: &Document) {
+        let name = self.sessions().name(session);
+        self.number(&name);
+    }
+
+    fn is_dirty(&self, session: &Document) -> bool {
+        let mut sessions = self.sessions();
+        let name = sessions.name(session);
+        sessions.dirty.contains(&name)
+    }
+
+    fn random(&self, below: u64) -> u64 {
+        self.network.world().below(below)
+    }
+}

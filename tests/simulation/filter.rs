@@ -1,0 +1,86 @@
+//! Whether a document matches a filter: exactly the operators that the runtime's commands use.
+
+use std::cmp::Ordering;
+
+use bucket_runtime::bson::{Bson, Document};
+
+/// Whether the document matches. An operator that is not known here is a panic that names it.
+pub(crate) fn matches(filter: &Document, document: &Document) -> bool {
+    filter.iter().all(|(name, condition)| match &**name {
+        "$or" => list(condition).any(|filter| matches(filter, document)),
+        "$and" => list(condition).all(|filter| matches(filter, document)),
+        name => {
+            assert!(!name.starts_with('$'), "unknown operator {name}");
+            holds(document.get(name), condition)
+        }
+    })
+}
+
+fn list(filters: &Bson) -> impl Iterator<Item = &Document> {
+    let filters = filters.as_array().map(Vec::as_slice).unwrap_or_default();
+    filters.iter().filter_map(Bson::as_document)
+}
+
+fn holds(value: Option<&Bson>, condition: &Bson) -> bool {
+    let operators = condition.as_document();
+    let operators = operators.filter(|it| it.keys().any(|name| name.starts_with('$')));
+    let Some(operators) = operators else {
+        return has(value, condition);
+    };
+    operators
+        .iter()
+        .all(|(operator, operand)| match &**operator {
+            "$eq" => has(value, operand),
+            "$ne" => !has(value, operand),
+            "$not" => !holds(value, operand),
+            "$exists" => value.is_some() == (operand == &Bson::Boolean(true)),
+            "$in" => (operand.as_array().into_iter().flatten()).any(|one| has(value, one)),
+            "$lt" => any(value, operand, Ordering::is_lt),
+            "$lte" => any(value, operand, Ordering::is_le),
+            "$gt" => any(value, operand, Ordering::is_gt),
+            "$gte" => any(value, operand, Ordering::is_ge),
+            "$type" => has_type(value, operand),
+            other => panic!("unknown operator {other}"),
+        })
+}
+
+/// Whether the value, or an element of it, equals this one. A missing field equals null.
+fn has(value: Option<&Bson>, wanted: &Bson) -> bool {
+    value.map_or(wanted == &Bson::Null, |_| {
+        any(value, wanted, Ordering::is_eq)
+    })
+}
+
+fn any(value: Option<&Bson>, operand: &Bson, is: fn(Ordering) -> bool) -> bool {
+    match value {
+        Some(Bson::Array(values)) if !matches!(operand, Bson::Array(_)) => {
+            (values.iter()).any(|one| compare(one, operand).is_some_and(is))
+        }
+        Some(one) => compare(one, operand).is_some_and(is),
+        None => false,
+    }
+}
+
+fn has_type(value: Option<&Bson>, name: &Bson) -> bool {
+    match (value, name.as_str()) {
+        (Some(Bson::Array(_)), Some("array")) | (Some(Bson::String(_)), Some("string")) => true,
+        (_, Some("array" | "string")) => false,
+        (_, other) => panic!("unknown type {other:?}"),
+    }
+}
+
+/// The order of two values of one kind; values of different kinds have none.
+pub(crate) fn compare(one: &Bson, other: &Bson) -> Option<Ordering> {
+    match (one, other) {
+        (Bson::String(one), Bson::String(other)) => Some(one.cmp(other)),
+        (Bson::DateTime(one), Bson::DateTime(other)) => Some(one.cmp(other)),
+        (Bson::Boolean(one), Bson::Boolean(other)) => Some(one.cmp(other)),
+        (Bson::Null, Bson::Null) => Some(Ordering::Equal),
+        _ => Some(number(one)?.cmp(&number(other)?)),
+    }
+}
+
+/// A whole number of either width.
+pub(crate) fn number(value: &Bson) -> Option<i64> {
+    value.as_i64().or_else(|| value.as_i32().map(i64::from))
+}

@@ -1,0 +1,137 @@
+//! A real server does what the simulated one has done, statement by statement, and each answer is compared.
+
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    thread,
+};
+
+use bucket_runtime::{
+    bson::{Bson, Document, doc},
+    mongodb::{
+        ClientSession, Database,
+        error::{Error, ErrorKind},
+    },
+};
+use futures_util::TryStreamExt;
+
+use crate::{
+    schedule::{Keep, Outcome, Simulator},
+    store::{Effect, Refusal},
+    world::{Answered, Recorded},
+};
+
+/// How many schedules are replayed.
+const SCHEDULES: u64 = 60;
+
+#[bucket_testkit::test]
+async fn a_real_server_answers_as_the_simulated_one(db: Database) {
+    let recorded = thread::spawn(|| {
+        let simulator = Simulator::new();
+        Vec::from_iter((0..SCHEDULES).map(|seed| simulator.run(seed, None, Keep::Record)))
+    });
+    // Kept until the end: the driver would hand out a session again whose numbers are used.
+    let mut sessions = HashMap::new();
+    let mut answers = 0;
+    for (seed, outcome) in (0..).zip(recorded.join().expect("records")) {
+        answers += outcome.record.len();
+        replay(&db, &format!("seed {seed}"), outcome, &mut sessions).await;
+    }
+    println!("{SCHEDULES} schedules, {answers} answers");
+}
+
+/// The sessions by the schedule and their name in it.
+type Sessions = HashMap<(String, String), ClientSession>;
+
+async fn replay(db: &Database, name: &str, outcome: Outcome, sessions: &mut Sessions) {
+    for recorded in outcome.record {
+        let session = match sessions.entry((name.to_owned(), recorded.session.clone())) {
+            Entry::Occupied(session) => session.into_mut(),
+            Entry::Vacant(place) => {
+                place.insert(db.client().start_session().await.expect("a session"))
+            }
+        };
+        let answer = ask(db, name, &recorded, session).await;
+        let (answer, simulated) = (comparable(answer), comparable(recorded.answer));
+        assert_eq!(answer, simulated, "{name}: {}", recorded.command);
+    }
+    let collection = db.collection::<Document>(name);
+    let stored = collection.find(doc! {}).await.expect("a cursor");
+    let stored = stored.try_collect().await;
+    let stored = comparable(Ok(Answered::Read(stored.expect("documents"))));
+    let simulated = comparable(Ok(Answered::Read(outcome.documents)));
+    assert_eq!(stored, simulated, "{name}: the documents at the end");
+}
+
+/// The real server's answer.
+async fn ask(
+    db: &Database,
+    name: &str,
+    recorded: &Recorded,
+    session: &mut ClientSession,
+) -> Result<Answered, Refusal> {
+    let mut command = recorded.command.clone();
+    let verb = command.keys().next().cloned().unwrap_or_default();
+    command.insert(verb.clone(), name);
+    if command.contains_key("txnNumber") {
+        command.insert("stmtIds", vec![recorded.at as i32]);
+    }
+    match command.get_i64("limit") {
+        // The driver sends a negative one so.
+        Ok(limit) => drop(command.insert("limit", limit.abs())),
+        Err(_) if verb == "find" => {}
+        Err(_) => drop(command.insert("writeConcern", doc! { "w": 1 })),
+    }
+    let reply = db.run_command(command).session(session).await;
+    let mut reply = reply.map_err(refusal)?;
+    let part = |list: &mut Document| match list.remove("writeErrors") {
+        Some(Bson::Array(errors)) => errors.first()?.as_document().cloned(),
+        _ => None,
+    };
+    if let Some(error) = part(&mut reply) {
+        let text = error.get_str("errmsg").unwrap_or_default();
+        return Err((error.get_i32("code").unwrap_or_default(), text.to_owned()));
+    }
+    Ok(match &*verb {
+        "find" => {
+            let rows = reply
+                .get_document("cursor")
+                .and_then(|cursor| cursor.get_array("firstBatch"));
+            let rows = rows.into_iter().flatten();
+            Answered::Read(rows.filter_map(|row| row.as_document().cloned()).collect())
+        }
+        "createIndexes" => Answered::Done,
+        _ => {
+            let upserted = reply.get_array("upserted").ok().and_then(|all| all.first());
+            let upserted = upserted.and_then(|one| one.as_document()?.get("_id").cloned());
+            let effect = Effect {
+                n: reply.get_i32("n").unwrap_or_default(),
+                modified: reply.get_i32("nModified").unwrap_or_default(),
+                upserted,
+            };
+            Answered::Wrote(effect, reply.contains_key("retriedStmtIds"))
+        }
+    })
+}
+
+fn refusal(error: Error) -> Refusal {
+    match *error.kind {
+        ErrorKind::Command(error) => (error.code, error.message),
+        other => panic!("{other}"),
+    }
+}
+
+/// An answer without what may differ: the order of rows, and most of a message.
+fn comparable(answer: Result<Answered, Refusal>) -> Result<Answered, (i32, Option<String>)> {
+    let index = |text: String| {
+        let name = text.split("index: ").nth(1)?.split(' ').next();
+        name.map(str::to_owned)
+    };
+    let answer = answer.map_err(|(code, text)| (code, index(text)))?;
+    Ok(match answer {
+        Answered::Read(mut rows) => {
+            rows.sort_by_key(|row| row.get("_id").map(ToString::to_string));
+            Answered::Read(rows)
+        }
+        other => other,
+    })
+}

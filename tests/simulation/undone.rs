@@ -1,0 +1,85 @@
+//! Safeguards that can be undone, to show that the simulation finds what follows.
+
+use bucket_runtime::bson::{Bson, Document};
+
+/// What keeps the guarantees. The first three are the server's; the others are parts of our commands, and are taken
+/// out of them on their way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Safeguard {
+    /// Indexes refuse a second entry.
+    UniqueIndexes,
+    /// The server remembers which statements of a number it has carried out.
+    Numbers,
+    /// An answer waits until a majority has what was written.
+    Majority,
+    /// A filter leaves out buckets without room.
+    Capacity,
+    /// An update sets an `_id` that the server refuses, where it must not insert.
+    ImpossibleId,
+    /// A command ends with the first statement that is refused.
+    Order,
+    /// An opening in a numbered slot stands behind a statement that changes the ring.
+    RingGuard,
+    /// No command arrives after its repetition was answered: of this the driver and the engine cannot be sure, and
+    /// they assume it.
+    NoLateCopies,
+}
+
+impl Safeguard {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::UniqueIndexes,
+        Self::Numbers,
+        Self::Majority,
+        Self::Capacity,
+        Self::ImpossibleId,
+        Self::Order,
+        Self::RingGuard,
+        Self::NoLateCopies,
+    ];
+
+    /// Takes the safeguard out of a command.
+    pub(crate) fn undo(self, command: &mut Document) {
+        if self == Self::Order && command.contains_key("ordered") {
+            command.insert("ordered", false);
+        }
+        let Ok(statements) = command.get_array_mut("updates") else {
+            return;
+        };
+        if self == Self::RingGuard {
+            let is_of_ring = |statement: &Bson| {
+                let filter = statement
+                    .as_document()
+                    .and_then(|it| it.get_document("q").ok());
+                filter
+                    .is_some_and(|filter| filter.get_str("_id").is_ok_and(|id| id.starts_with('%')))
+            };
+            if statements.len() > 1 {
+                statements.retain(|statement| !is_of_ring(statement));
+            }
+        }
+        for statement in statements.iter_mut().filter_map(Bson::as_document_mut) {
+            self.undo_in(statement);
+        }
+    }
+
+    fn undo_in(self, statement: &mut Document) {
+        match self {
+            Self::Capacity => {
+                if let Ok(filter) = statement.get_document_mut("q") {
+                    filter.remove("count");
+                }
+            }
+            Self::ImpossibleId => {
+                let update = statement.get_document_mut("u").ok();
+                let new = update.and_then(|update| update.get_document_mut("$setOnInsert").ok());
+                if let Some(new) = new
+                    && matches!(new.get("_id"), Some(Bson::Array(_)))
+                {
+                    new.remove("_id");
+                }
+            }
+            _ => {}
+        }
+    }
+}

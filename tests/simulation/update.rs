@@ -1,0 +1,63 @@
+//! What an update makes of a document: exactly the operators that the runtime's commands use.
+
+use bucket_runtime::bson::{Bson, Document};
+
+use crate::filter::number;
+
+/// The document after the update. Those fields are set, too, that only a new document gets.
+pub(crate) fn updated(mut document: Document, update: &Document, is_new: bool) -> Document {
+    for (operator, fields) in update {
+        let fields = fields.as_document().cloned().unwrap_or_default();
+        for (name, value) in fields {
+            match &**operator {
+                "$set" => drop(document.insert(name, value)),
+                "$setOnInsert" if is_new => drop(document.insert(name, value)),
+                "$setOnInsert" => {}
+                "$inc" => increase(&mut document, name, value),
+                "$push" => push(&mut document, name, value),
+                other => panic!("unknown operator {other}"),
+            }
+        }
+    }
+    document
+}
+
+fn increase(document: &mut Document, name: String, by: Bson) {
+    let sum = match (document.get(&name), by) {
+        (None, by) => by,
+        (Some(Bson::Int32(before)), Bson::Int32(by)) => Bson::Int32(before + by),
+        (Some(before), by) => Bson::Int64(number(before).unwrap_or(0) + number(&by).unwrap_or(0)),
+    };
+    document.insert(name, sum);
+}
+
+fn push(document: &mut Document, name: String, value: Bson) {
+    let Bson::Document(mut modifiers) = value else {
+        panic!("a push without $each");
+    };
+    let Some(Bson::Array(each)) = modifiers.remove("$each") else {
+        panic!("a push without $each");
+    };
+    assert!(modifiers.is_empty(), "unknown modifiers {modifiers}");
+    match document.get_array_mut(&name) {
+        Ok(array) => array.extend(each),
+        Err(_) => drop(document.insert(name, each)),
+    }
+}
+
+/// The document that an upsert begins with: the equalities of its filter.
+pub(crate) fn new_document(filter: &Document) -> Document {
+    let mut new = Document::new();
+    for (name, condition) in filter {
+        let equal = match condition {
+            Bson::Document(operators) if operators.keys().any(|it| it.starts_with('$')) => {
+                operators.get("$eq")
+            }
+            value => Some(value),
+        };
+        if let Some(value) = equal {
+            new.insert(name, value.clone());
+        }
+    }
+    new
+}

@@ -1,0 +1,286 @@
+//! All that a schedule consists of: what the servers store, chance, the record, and what callers were told.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use bucket_runtime::bson::{Document, doc};
+
+use crate::{
+    filter::number,
+    judge,
+    store::{Effect, Refusal, Store},
+    undone::Safeguard,
+};
+
+/// What a caller was told of its item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Told {
+    Stored,
+    Maybe,
+    Failed,
+}
+
+/// A statement or a read as the server has carried it out.
+#[derive(Debug, Clone)]
+pub(crate) struct Recorded {
+    pub(crate) session: String,
+    /// A read, or a write with one statement.
+    pub(crate) command: Document,
+    /// The place of the statement in its command.
+    pub(crate) at: usize,
+    /// For a write its effect, and whether it was carried out before; for a read its rows.
+    pub(crate) answer: Result<Answered, Refusal>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Answered {
+    Wrote(Effect, bool),
+    Read(Vec<Document>),
+    Done,
+}
+
+/// What a member of the replica set has: the documents, and what was carried out in each session.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct State {
+    pub(crate) store: Store,
+    sessions: HashMap<String, Session>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Session {
+    number: Option<i64>,
+    done: BTreeMap<usize, Effect>,
+}
+
+#[derive(Debug)]
+pub(crate) struct World {
+    /// What the primary has.
+    pub(crate) primary: State,
+    /// What a majority has.
+    majority: State,
+    /// Grows with each election.
+    pub(crate) term: u64,
+    pub(crate) undone: Option<Safeguard>,
+    random: u64,
+    pub(crate) capacity: i64,
+    /// Whether faults and delays occur.
+    pub(crate) is_rough: bool,
+    pub(crate) wire_version: i32,
+    /// The handles whose process has ended.
+    pub(crate) crashed: BTreeSet<String>,
+    /// What callers were told of their items, in the order of their writers.
+    pub(crate) told: BTreeMap<i64, Told>,
+    /// The schedule as text, if it was asked for.
+    pub(crate) trace: Option<Vec<String>>,
+    /// What the server has carried out, if it was asked for. No write is then rolled back.
+    pub(crate) record: Option<Vec<Recorded>>,
+    pub(crate) commands: u64,
+    pub(crate) failure: Option<String>,
+}
+
+impl World {
+    pub(crate) fn new(seed: u64, capacity: i64, undone: Option<Safeguard>) -> Self {
+        let mut state = State::default();
+        state.store.is_lax = undone == Some(Safeguard::UniqueIndexes);
+        let mut world = Self {
+            primary: state.clone(),
+            majority: state,
+            term: 1,
+            undone,
+            random: seed,
+            capacity,
+            is_rough: false,
+            wire_version: 17,
+            crashed: BTreeSet::new(),
+            told: BTreeMap::new(),
+            trace: None,
+            record: None,
+            commands: 0,
+            failure: None,
+        };
+        if world.below(2) == 1 {
+            world.wire_version = 27;
+        }
+        world
+    }
+
+    /// A random number below this one (splitmix64).
+    pub(crate) fn below(&mut self, below: u64) -> u64 {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.random;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % below.max(1)
+    }
+
+    pub(crate) fn happens_once_in(&mut self, times: u64) -> bool {
+        self.is_rough && self.below(times) == 0
+    }
+
+    pub(crate) fn note(&mut self, text: impl FnOnce() -> String) {
+        if let Some(trace) = &mut self.trace {
+            trace.push(text());
+        }
+    }
+
+    /// Another member becomes the primary. What no majority had is lost with the former one, or has just reached
+    /// a majority.
+    pub(crate) fn elect(&mut self) {
+        self.term += 1;
+        let is_lost = self.record.is_none() && self.below(2) == 0;
+        if is_lost {
+            self.primary = self.majority.clone();
+        } else {
+            self.replicate();
+        }
+        let term = self.term;
+        self.note(|| format!("election of term {term}, rolled back: {is_lost}"));
+        self.judge();
+    }
+
+    /// A majority gets what the primary has: before each answer to a write.
+    pub(crate) fn replicate(&mut self) {
+        if self.undone != Some(Safeguard::Majority) {
+            self.majority = self.primary.clone();
+        }
+    }
+
+    fn judge(&mut self) {
+        if self.failure.is_none() {
+            self.failure = judge::step(self);
+        }
+    }
+
+    /// Begins a numbered command: a refusal if the session has seen a later number.
+    pub(crate) fn begin(&mut self, session: &str, command: &Document) -> Result<(), Refusal> {
+        let Some(new) = command.get("txnNumber").and_then(number) else {
+            return Ok(());
+        };
+        let known = (self.primary.sessions)
+            .entry(session.to_owned())
+            .or_default();
+        match known.number {
+            Some(latest) if new < latest => {
+                let text = format!(
+                    "Retryable write with txnNumber {new} is prohibited on session because a newer retryable write with txnNumber {latest} has already started on this session."
+                );
+                let refusal = (225, text);
+                self.record(session, command, 0, &Err(refusal.clone()));
+                Err(refusal)
+            }
+            Some(latest) if new == latest => Ok(()),
+            _ => {
+                *known = Session {
+                    number: Some(new),
+                    done: BTreeMap::new(),
+                };
+                Ok(())
+            }
+        }
+    }
+
+    /// Carries out one statement of a write, unless it was carried out before under the command's number.
+    /// Returns its effect, and whether that was before.
+    pub(crate) fn write(
+        &mut self,
+        session: &str,
+        command: &Document,
+        at: usize,
+    ) -> Result<(Effect, bool), Refusal> {
+        let written = self.write_once(session, command, at);
+        let answer = written.clone();
+        let answer = answer.map(|(effect, before)| Answered::Wrote(effect, before));
+        self.record(session, command, at, &answer);
+        self.judge();
+        written
+    }
+
+    fn write_once(
+        &mut self,
+        session: &str,
+        command: &Document,
+        at: usize,
+    ) -> Result<(Effect, bool), Refusal> {
+        let is_numbered =
+            command.contains_key("txnNumber") && self.undone != Some(Safeguard::Numbers);
+        let State { store, sessions } = &mut self.primary;
+        let session = sessions.get_mut(session).filter(|_| is_numbered);
+        if let Some(effect) = session.as_ref().and_then(|session| session.done.get(&at)) {
+            return Ok((effect.clone(), true));
+        }
+        let statement = statements(command)[at];
+        let is_insert = command.contains_key("insert");
+        let effect = match is_insert {
+            true => store.insert(statement.clone()),
+            false => store.update(statement),
+        }?;
+        let has_written = is_insert || effect.modified > 0 || effect.upserted.is_some();
+        if let (true, Some(session)) = (has_written, session) {
+            session.done.insert(at, effect.clone());
+        }
+        Ok((effect, false))
+    }
+
+    /// The answer to a command that is not a write.
+    pub(crate) fn read(&mut self, command: &Document) -> Result<Document, Refusal> {
+        let store = &mut self.primary.store;
+        let name = command.keys().next().map(String::as_str);
+        let answer = match name {
+            Some("hello") => {
+                return Ok(doc! { "setName": "rs0", "maxWireVersion": self.wire_version });
+            }
+            Some("listIndexes") => return Ok(rows(store.indexes.clone())),
+            Some("createIndexes") => {
+                let indexes = command.get_array("indexes").into_iter().flatten();
+                (store.indexes).extend(indexes.filter_map(|index| index.as_document().cloned()));
+                self.majority = self.primary.clone();
+                Ok(Answered::Done)
+            }
+            Some("find") => store.read(command).map(Answered::Read),
+            other => panic!("unknown command {other:?}"),
+        };
+        self.record("", command, 0, &answer);
+        Ok(match answer? {
+            Answered::Read(found) => rows(found),
+            _ => Document::new(),
+        })
+    }
+
+    fn record(
+        &mut self,
+        session: &str,
+        command: &Document,
+        at: usize,
+        answer: &Result<Answered, Refusal>,
+    ) {
+        let Some(record) = &mut self.record else {
+            return;
+        };
+        let mut command = command.clone();
+        for name in ["updates", "documents"] {
+            if let Ok(statements) = command.get_array_mut(name) {
+                *statements = vec![statements[at].clone()];
+            }
+        }
+        record.push(Recorded {
+            session: session.to_owned(),
+            command,
+            at,
+            answer: answer.clone(),
+        });
+    }
+}
+
+fn rows(rows: Vec<Document>) -> Document {
+    doc! { "rows": rows }
+}
+
+/// The statements, or documents, of a write.
+pub(crate) fn statements(command: &Document) -> Vec<&Document> {
+    let all = command
+        .get_array("updates")
+        .or_else(|_| command.get_array("documents"));
+    all.into_iter()
+        .flatten()
+        .filter_map(|statement| statement.as_document())
+        .collect()
+}
