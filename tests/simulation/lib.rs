@@ -25,7 +25,9 @@ mod world;
 
 pub use crate::{
     schedule::{Keep, Outcome, Simulator},
+    store::{Effect, Refusal},
     undone::Safeguard,
+    world::{Answered, Recorded},
 };
 
 #[cfg(test)]

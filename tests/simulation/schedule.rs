@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use bucket_runtime::{
     __simulated::install,
     Bucket, Buckets,
-    bson::DateTime,
+    bson::{DateTime, Document},
     mongodb::{Client, options::ClientOptions},
 };
 use tokio::{
@@ -32,12 +32,12 @@ pub struct Outcome {
     /// The schedule as text, if it was asked for.
     pub trace: Vec<String>,
     /// What the server has carried out, if it was asked for.
-    pub(crate) record: Vec<Recorded>,
+    pub record: Vec<Recorded>,
     /// The documents at the end.
-    pub(crate) documents: Vec<bucket_runtime::bson::Document>,
+    pub documents: Vec<Document>,
 }
 
-/// What a schedule keeps besides its outcome.
+/// What a schedule keeps besides its failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
     /// Nothing.

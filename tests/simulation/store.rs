@@ -8,14 +8,17 @@ use crate::{
 };
 
 /// A server's refusal: its code and its message.
-pub(crate) type Refusal = (i32, String);
+pub type Refusal = (i32, String);
 
-/// What a statement did: `n`, `nModified`, and the id of an inserted document.
+/// What a statement did.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Effect {
-    pub(crate) n: i32,
-    pub(crate) modified: i32,
-    pub(crate) upserted: Option<Bson>,
+pub struct Effect {
+    /// The documents that it found or inserted.
+    pub n: i32,
+    /// Those that it changed.
+    pub modified: i32,
+    /// The id of a document that an upsert inserted.
+    pub upserted: Option<Bson>,
 }
 
 #[derive(Debug, Clone, Default)]

@@ -21,20 +21,25 @@ pub(crate) enum Told {
 
 /// A statement or a read as the server has carried it out.
 #[derive(Debug, Clone)]
-pub(crate) struct Recorded {
-    pub(crate) session: String,
+pub struct Recorded {
+    /// The session's name.
+    pub session: String,
     /// A read, or a write with one statement.
-    pub(crate) command: Document,
+    pub command: Document,
     /// The place of the statement in its command.
-    pub(crate) at: usize,
-    /// For a write its effect, and whether it was carried out before; for a read its rows.
-    pub(crate) answer: Result<Answered, Refusal>,
+    pub at: usize,
+    /// What the server said.
+    pub answer: Result<Answered, Refusal>,
 }
 
+/// The answer of a server that has carried it out.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Answered {
+pub enum Answered {
+    /// The effect of a write, and whether it was carried out before.
     Wrote(Effect, bool),
+    /// The rows of a read.
     Read(Vec<Document>),
+    /// Indexes were created.
     Done,
 }
 

@@ -110,24 +110,27 @@ impl Server {
     }
 
     /// Sends a command to the simulated server. An action of the driver without a session takes one of the driver's.
-    pub(super) async fn simulate(
+    pub(super) fn simulate(
         &self,
         session: Option<Document>,
         is_action: bool,
         command: Document,
-    ) -> Result<Document, DriverError> {
-        let simulated = current().ok_or_else(|| DriverError::custom("no simulated server"))?;
-        let implicit = match &session {
-            None if is_action => Some(start_session(self.collection.client()).await?),
-            _ => None,
-        };
-        let answer = simulated.send(Request {
-            database: self.collection.namespace().db,
-            session: session.or_else(|| Some(implicit.as_ref()?.id().clone())),
-            command,
-            is_action,
-        });
-        answer.await
+    ) -> BoxFuture<'_, Answer> {
+        Box::pin(async move {
+            let simulated = current().ok_or_else(|| DriverError::custom("no simulated server"))?;
+            let implicit = match &session {
+                None if is_action => Some(start_session(self.collection.client()).await?),
+                _ => None,
+            };
+            let session = session.or_else(|| Some(implicit.as_ref()?.id().clone()));
+            let answer = simulated.send(Request {
+                database: self.collection.namespace().db,
+                session,
+                command,
+                is_action,
+            });
+            answer.await
+        })
     }
 }
 
