@@ -25,7 +25,7 @@ thread_local! {
 }
 
 /// The answer to a command.
-type Answer = Result<Document, DriverError>;
+type SimulatedAnswer = Result<Document, DriverError>;
 
 /// A command on its way to the simulated server.
 #[derive(Debug)]
@@ -115,7 +115,7 @@ impl Server {
         session: Option<Document>,
         is_action: bool,
         command: Document,
-    ) -> BoxFuture<'_, Answer> {
+    ) -> BoxFuture<'_, SimulatedAnswer> {
         Box::pin(async move {
             let simulated = current().ok_or_else(|| DriverError::custom("no simulated server"))?;
             let implicit = match &session {
@@ -154,7 +154,7 @@ pub(super) fn skip_number(session: &ClientSession) {
 }
 
 /// The result of an update by the driver.
-pub(super) fn updated(answer: Answer) -> Result<UpdateResult, DriverError> {
+pub(super) fn updated(answer: SimulatedAnswer) -> Result<UpdateResult, DriverError> {
     let answer = written(answer)?;
     let number = |name| u64::from(answer.get_i32(name).unwrap_or(0).unsigned_abs());
     let mut result = UpdateResult::default();
@@ -169,7 +169,7 @@ pub(super) fn updated(answer: Answer) -> Result<UpdateResult, DriverError> {
 }
 
 /// The answer to a write by the driver, which is an error if it holds one.
-pub(super) fn written(answer: Answer) -> Answer {
+pub(super) fn written(answer: SimulatedAnswer) -> SimulatedAnswer {
     let mut answer = answer?;
     if let Some(Bson::Array(mut refused)) = answer.remove("writeErrors") {
         let error = part(refused.remove(0))?;
@@ -182,7 +182,7 @@ pub(super) fn written(answer: Answer) -> Answer {
 }
 
 /// An error if the answer to the driver's insertion of many documents holds one.
-pub(super) fn inserted(answer: Answer) -> Result<(), DriverError> {
+pub(super) fn inserted(answer: SimulatedAnswer) -> Result<(), DriverError> {
     let answer = answer?;
     if answer.contains_key("writeErrors") || answer.contains_key("writeConcernError") {
         return Err(ErrorKind::InsertMany(part(answer.into())?).into());
@@ -191,7 +191,7 @@ pub(super) fn inserted(answer: Answer) -> Result<(), DriverError> {
 }
 
 /// All rows of an answer: the simulated server keeps no cursors.
-pub(super) fn rows<R: DeserializeOwned>(answer: Answer) -> Result<Vec<R>, DriverError> {
+pub(super) fn rows<R: DeserializeOwned>(answer: SimulatedAnswer) -> Result<Vec<R>, DriverError> {
     let rows = answer?.remove("rows");
     let Some(Bson::Array(rows)) = rows else {
         return Ok(Vec::new());
@@ -200,7 +200,7 @@ pub(super) fn rows<R: DeserializeOwned>(answer: Answer) -> Result<Vec<R>, Driver
 }
 
 /// A cursor over the rows of an answer.
-pub(super) fn cursor(answer: Answer) -> Result<AnyCursor<'static>, DriverError> {
+pub(super) fn cursor(answer: SimulatedAnswer) -> Result<AnyCursor<'static>, DriverError> {
     let rows = rows::<RawDocumentBuf>(answer)?;
     Ok(AnyCursor::Simulated(
         RawDocumentBuf::new(),
