@@ -1,24 +1,16 @@
 //! Many handles on few keys, as many small processes would have them: their appends do not travel together.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Instant,
-};
-
-use bucket_benches::{Contestant, Figure, Result, Samples, Unit, in_turn, rate};
+use bucket_benches::{Contestant, Figure, Result, Samples, Unit, in_turn};
 use bucket_runtime::{
     Bucket,
     bson::{DateTime, Document},
 };
-use tokio::task::JoinSet;
 
 use crate::{
     bench::{Bench, Theme},
     peers,
     trade::{Flat, Trade, trade},
+    writers::timed_by,
 };
 
 pub(crate) const THEME: Theme = Theme {
@@ -59,34 +51,6 @@ async fn measure(bench: Bench) -> Result<()> {
     Ok(())
 }
 
-/// The same with upserts by writers that know the bucket of each item beforehand, so that no race is lost.
-async fn push_by_hand(bench: Bench, writers: usize, items: usize) -> Result<Samples> {
-    let collection = bench.db.collection::<Document>(&bench.fresh("handles"));
-    let started = Instant::now();
-    let mut set = JoinSet::new();
-    let next = Arc::new(AtomicUsize::new(0));
-    for _ in 0..writers {
-        let (collection, next) = (collection.clone(), Arc::clone(&next));
-        set.spawn(async move {
-            loop {
-                let nth = next.fetch_add(1, Ordering::Relaxed);
-                if nth >= items {
-                    return Result::Ok(());
-                }
-                let key = nth % KEYS;
-                let id = format!("{key}_{}", nth / KEYS / 10);
-                peers::upsert_by_exact_id(&collection, id, trade(key as i64, nth)).await?;
-            }
-        });
-    }
-    while let Some(written) = set.join_next().await {
-        written??;
-    }
-    let samples = rate(items, started);
-    collection.drop().await?;
-    Ok(samples)
-}
-
 /// Appends the items through this many handles, each of which appends one after the other.
 async fn append(bench: Bench, handles: usize, items: usize) -> Result<Samples> {
     let collection = bench.db.collection::<Document>(&bench.fresh("handles"));
@@ -94,25 +58,33 @@ async fn append(bench: Bench, handles: usize, items: usize) -> Result<Samples> {
     for _ in 0..handles {
         opened.push(Trade::buckets_in(collection.clone()).await?);
     }
-    let trades: Vec<Flat> = (0..items)
-        .map(|nth| trade((nth % KEYS) as i64, nth))
-        .collect();
-    let started = Instant::now();
-    let mut writers = JoinSet::new();
-    for (nth, buckets) in opened.into_iter().enumerate() {
-        let share: Vec<_> = trades.iter().skip(nth).step_by(handles).cloned().collect();
-        writers.spawn(async move {
-            for trade in share {
-                let date = DateTime::now();
-                buckets.append(&Trade::from(Flat { date, ..trade })).await?;
-            }
-            Result::Ok(())
-        });
-    }
-    while let Some(written) = writers.join_next().await {
-        written??;
-    }
-    let samples = rate(items, started);
+    let write = timed_by(handles, Vec::from_iter(0..items), move |nth| {
+        let buckets = opened[nth % handles].clone();
+        async move {
+            let date = DateTime::now();
+            let trade = trade((nth % KEYS) as i64, nth);
+            let trade = Trade::from(Flat { date, ..trade });
+            Ok(buckets.append(&trade).await.map(drop)?)
+        }
+    });
+    let (rate, _) = write.await?;
     collection.drop().await?;
-    Ok(samples)
+    Ok(vec![rate])
+}
+
+/// The same with upserts by writers that know the bucket of each item beforehand, so that no race is lost.
+async fn push_by_hand(bench: Bench, writers: usize, items: usize) -> Result<Samples> {
+    let collection = bench.db.collection::<Document>(&bench.fresh("handles"));
+    let pushed_to = collection.clone();
+    let write = timed_by(writers, Vec::from_iter(0..items), move |nth| {
+        let collection = pushed_to.clone();
+        async move {
+            let key = nth % KEYS;
+            let id = format!("{key}_{}", nth / KEYS / 10);
+            peers::upsert_by_exact_id(&collection, id, trade(key as i64, nth)).await
+        }
+    });
+    let (rate, _) = write.await?;
+    collection.drop().await?;
+    Ok(vec![rate])
 }

@@ -26,7 +26,7 @@ where
     I: Send + 'static,
     C: Future<Output = Result<()>> + Send + 'static,
 {
-    let (rate, _) = timed_by_writers(items, call).await?;
+    let (rate, _) = timed_by(WRITERS, items, call).await?;
     Ok(vec![rate])
 }
 
@@ -40,16 +40,29 @@ where
     I: Send + 'static,
     C: Future<Output = Result<()>> + Send + 'static,
 {
+    timed_by(WRITERS, items, call).await
+}
+
+/// The same by so many writers: the nth one gets the nth item, and then each one so many later.
+pub(crate) async fn timed_by<I, C>(
+    writers: usize,
+    items: Vec<I>,
+    call: impl Fn(I) -> C + Clone + Send + 'static,
+) -> Result<(f64, Samples)>
+where
+    I: Send + 'static,
+    C: Future<Output = Result<()>> + Send + 'static,
+{
     let all = items.len();
-    let mut shares: Vec<Vec<I>> = (0..WRITERS).map(|_| Vec::new()).collect();
+    let mut shares: Vec<Vec<I>> = (0..writers).map(|_| Vec::new()).collect();
     for (nth, item) in items.into_iter().enumerate() {
-        shares[nth % WRITERS].push(item);
+        shares[nth % writers].push(item);
     }
     let started = Instant::now();
-    let mut writers = JoinSet::new();
+    let mut tasks = JoinSet::new();
     for share in shares {
         let call = call.clone();
-        writers.spawn(async move {
+        tasks.spawn(async move {
             let mut times = Samples::with_capacity(share.len());
             for item in share {
                 let called = Instant::now();
@@ -60,7 +73,7 @@ where
         });
     }
     let mut times = Samples::with_capacity(all);
-    while let Some(written) = writers.join_next().await {
+    while let Some(written) = tasks.join_next().await {
         times.extend(written??);
     }
     Ok((all as f64 / started.elapsed().as_secs_f64(), times))

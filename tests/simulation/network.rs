@@ -166,7 +166,8 @@ impl Network {
         let is_ordered = command.get_bool("ordered").unwrap_or(true);
         let mut answer = WriteAnswer::default();
         for at in 0..writes {
-            if at > 0 && self.world().happens_once_in(1) {
+            let is_rough = self.world().is_rough;
+            if at > 0 && is_rough {
                 let pause = self.world().below(2_000);
                 sleep(Duration::from_micros(pause)).await;
             }

@@ -117,10 +117,6 @@ impl World {
         (mixed ^ (mixed >> 31)) % below.max(1)
     }
 
-    pub(crate) fn happens_once_in(&mut self, times: u64) -> bool {
-        self.is_rough && self.below(times) == 0
-    }
-
     pub(crate) fn note(&mut self, text: impl FnOnce() -> String) {
         if let Some(trace) = &mut self.trace {
             trace.push(text());

@@ -125,6 +125,12 @@ pub(super) fn is_odd(name: &str) -> bool {
     name.is_empty() || name.starts_with('$') || name.contains('.')
 }
 
+/// Whether some document holds a date in this field.
+fn has_dates(shape: &DocumentShape, name: &str) -> bool {
+    let value = shape.get(name);
+    value.is_some_and(|value| value.count(ValueKind::Date) > 0)
+}
+
 /// Whether the name says that the field holds a time.
 fn is_time_name(name: &str) -> bool {
     let lower = name.to_lowercase();

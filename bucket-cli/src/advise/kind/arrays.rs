@@ -2,7 +2,7 @@
 
 use bucket_runtime::bson::{Bson, doc};
 
-use super::{is_odd, is_time_name};
+use super::{has_dates, is_odd, is_time_name};
 use crate::advise::figures::thousands;
 use crate::advise::refusal::Refusal;
 use crate::advise::shape::value::ValueKind;
@@ -138,11 +138,6 @@ fn since(shape: &DocumentShape, array: &str, named: Option<&String>) -> Option<S
     }
     let of_documents = earliest(shape).map(Since::Field);
     of_documents.or_else(|| earliest(item?).map(Since::Items))
-}
-
-fn has_dates(shape: &DocumentShape, name: &str) -> bool {
-    let value = shape.get(name);
-    value.is_some_and(|value| value.count(ValueKind::Date) > 0)
 }
 
 /// The field with the earliest dates, preferably one whose name is that of a time.

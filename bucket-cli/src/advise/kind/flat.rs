@@ -2,7 +2,7 @@
 
 use bucket_runtime::bson::Document;
 
-use super::{Hints, Known, check_exists, is_odd, is_time_name};
+use super::{Hints, Known, check_exists, has_dates, is_odd, is_time_name};
 use crate::advise::figures::{counted, thousands};
 use crate::advise::refusal::Refusal;
 use crate::advise::shape::value::{MOST_DISTINCT, ValueKind, ValueShape};
@@ -79,8 +79,7 @@ pub(in crate::advise) fn weigh(
 /// The time that the user has named exists, and is a date.
 fn check_time(shape: &DocumentShape, name: &str) -> Result<(), Refusal> {
     check_exists(shape, name)?;
-    let value = shape.get(name);
-    match value.is_some_and(|value| value.count(ValueKind::Date) > 0) {
+    match has_dates(shape, name) {
         true => Ok(()),
         false => Err(Refusal::usage(
             "the field of `--time` holds no dates; buckets sort by BSON dates",

@@ -176,11 +176,9 @@ impl fmt::Display for Advice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{} {}, {} {}; the longest array has {}",
-            thousands(self.documents),
-            things(self.documents, "document"),
-            thousands(self.items),
-            things(self.items, "item"),
+            "{}, {}; the longest array has {}",
+            counted(self.documents, "document"),
+            counted(self.items, "item"),
             thousands(self.longest)
         )?;
         writeln!(f, "\n   items  documents")?;
@@ -243,10 +241,11 @@ fn percent(part: u64, all: u64) -> String {
     format!("{shown:.1} %")
 }
 
-fn things(n: u64, thing: &str) -> String {
+/// A number of things, such as "1 item" and "2,000 items".
+fn counted(n: u64, thing: &str) -> String {
     match n {
-        1 => thing.to_owned(),
-        _ => format!("{thing}s"),
+        1 => format!("1 {thing}"),
+        _ => format!("{} {thing}s", thousands(n)),
     }
 }
 
