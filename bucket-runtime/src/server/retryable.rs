@@ -31,7 +31,8 @@ use crate::{
 };
 
 /// How many numbers to skip before our first one. A write of the driver whose future was dropped may
-/// still be on its way to the server, with a number that the server does not know yet.
+/// still be on its way to the server, with a number that the server does not know yet; it may be the first command
+/// of its session.
 const SKIPPED_NUMBERS: i64 = 100;
 
 /// How often a command is sent again at most because the server ended its plan.
@@ -177,9 +178,9 @@ impl RetryableSession {
     async fn new(server: &Server) -> Result<Option<Self>, DriverError> {
         let session = server.start_session().await?;
         let mut retryable = Self::with_latest_number(session, server).await?;
-        if let Some(used) = retryable.as_mut().filter(|retryable| retryable.number > 0) {
+        if let Some(retryable) = &mut retryable {
             for _ in 0..SKIPPED_NUMBERS {
-                used.advance().await?;
+                retryable.advance().await?;
             }
         }
         Ok(retryable)
