@@ -455,14 +455,24 @@ async fn buckets_change_their_capacity(shell: Shell) {
     let change = async |command| shell.run_on(&larger, command).await;
     assert_eq!(change("verify").await.0, 3);
     let (code, said) = change("change-capacity Trade --repack --dry-run").await;
-    assert!(
-        code == 0 && said.contains("4 buckets would change to capacity 5"),
-        "{said}"
-    );
+    let plan = "0 of 4 buckets hold more than 5 items and would be split; 4 hold fewer and would be filled";
+    assert!(code == 0 && said.contains(plan), "{said}");
     assert_eq!(shell.documents("trades").await, before);
     let (code, said) = change("change-capacity Trade --repack").await;
     assert!(code == 0 && said.contains("replaced"), "{said}");
     assert_eq!(change("verify").await.0, 0);
+
+    // And back to three items each.
+    let before = shell.documents("trades").await;
+    let (code, said) = shell.run("change-capacity Trade --dry-run").await;
+    let plan = "  1 of 3 buckets hold more than 3 items and would be split\n";
+    assert!(code == 0 && said.contains(plan), "{said}");
+    assert_eq!(shell.documents("trades").await, before);
+    let (code, said) = shell.run("change-capacity Trade").await;
+    assert!(
+        code == 0 && said.contains("1 of them replaced by 2"),
+        "{said}"
+    );
 }
 
 #[bucket_testkit::test]
@@ -501,7 +511,12 @@ async fn a_flat_collection_moves_into_buckets(shell: Shell) {
     assert!(shell.documents("trades").await.is_empty());
     let (code, said) = shell.run("import-flat Trade flat").await;
     assert!(code == 0 && said.contains("10 items in buckets"), "{said}");
-    assert_eq!(shell.documents("trades").await.len(), 4);
+    let before = shell.documents("trades").await;
+    assert_eq!(before.len(), 4);
+    // Not once more.
+    let (code, said) = shell.run("import-flat Trade flat --dry-run").await;
+    assert!(code == 3, "{said}");
+    assert_eq!(shell.documents("trades").await, before);
 }
 
 #[bucket_testkit::test]

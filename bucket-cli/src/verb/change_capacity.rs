@@ -1,7 +1,7 @@
 //! `change-capacity` changes a collection to its struct's capacity.
 
 use bucket_runtime::Bucket;
-use bucket_runtime::bson::Document;
+use bucket_runtime::bson::{Document, doc};
 use bucket_runtime::mongodb::Database;
 use clap::Args;
 use serde_json::json;
@@ -26,7 +26,7 @@ pub(crate) struct ChangeCapacity {
 impl Verb for ChangeCapacity {
     async fn on_buckets<T: Bucket>(&self, site: &Site<'_>) -> Outcome {
         if self.dry.dry_run {
-            return planned::<T>(site.db).await;
+            return planned::<T>(site.db, self.repack).await;
         }
         let progress = Progress::of("buckets");
         let change = T::change_capacity(site.db).repack(self.repack);
@@ -46,14 +46,24 @@ impl Verb for ChangeCapacity {
     }
 }
 
-async fn planned<T: Bucket>(db: &Database) -> Outcome {
-    let buckets = db.collection::<Document>(T::SPEC.collection);
-    let buckets = buckets.estimated_document_count().await?;
-    let capacity = T::SPEC.capacity;
-    let line = format!(
-        "{} would change to capacity {capacity}",
+/// Counts the buckets that hold too many items for the capacity, or too few.
+async fn planned<T: Bucket>(db: &Database, repack: bool) -> Outcome {
+    let (collection, capacity) = (
+        db.collection::<Document>(T::SPEC.collection),
+        T::SPEC.capacity,
+    );
+    let count = |counts: Document| collection.count_documents(doc! { T::SPEC.count: counts });
+    let buckets = count(doc! { "$type": "number" }).await?;
+    let above = count(doc! { "$gt": capacity }).await?;
+    let below = count(doc! { "$lt": capacity }).await?;
+    let mut line = format!(
+        "{above} of {} hold more than {capacity} items and would be split",
         counted(buckets, "bucket")
     );
-    let value = json!({ "buckets": buckets, "capacity": capacity });
+    if repack {
+        line +=
+            &format!("; {below} hold fewer and would be filled from the next ones of their keys");
+    }
+    let value = json!({ "buckets": buckets, "above": above, "below": below, "capacity": capacity });
     Ok(Report::new(line, value))
 }

@@ -1,7 +1,8 @@
 //! `import-flat` moves a flat collection into buckets.
 
 use bucket_runtime::Bucket;
-use bucket_runtime::bson::Document;
+use bucket_runtime::bson::{Document, doc};
+use bucket_runtime::mongodb::{Collection, Database};
 use clap::Args;
 use serde_json::json;
 
@@ -25,13 +26,7 @@ impl Verb for ImportFlat {
     async fn on_buckets<T: Bucket>(&self, site: &Site<'_>) -> Outcome {
         let flat = site.db.collection::<Document>(&self.collection);
         if self.dry.dry_run {
-            let found = flat.estimated_document_count().await?;
-            let line = format!(
-                "{} of {} would be imported, less those that are in buckets already",
-                counted(found, "item"),
-                flat.namespace()
-            );
-            return Ok(Report::new(line, json!({ "found": found })));
+            return planned::<T>(site.db, &flat).await;
         }
         let progress = Progress::of("items");
         let buckets = T::buckets(site.db).await?;
@@ -42,4 +37,25 @@ impl Verb for ImportFlat {
         let value = json!({ "found": done.found, "stored": done.stored });
         Ok(Report::new(line, value))
     }
+}
+
+async fn planned<T: Bucket>(db: &Database, flat: &Collection<Document>) -> Outcome {
+    let (found, stored) = match T::buckets(db).create_indexes(false).await {
+        Ok(buckets) => {
+            let before = buckets.import_flat(flat).dry_run().await?;
+            (before.found, before.stored)
+        }
+        // Nobody has opened the collection, so no import has begun.
+        Err(error) if error.is_index_missing() => (flat.count_documents(doc! {}).await?, 0),
+        Err(error) => return Err(error.into()),
+    };
+    let items = counted(found - stored, "item");
+    let mut line = format!("{items} of {} would be imported", flat.namespace());
+    if stored > 0 {
+        line += &format!("; {stored} are in buckets, from an import that was interrupted");
+    }
+    Ok(Report::new(
+        line,
+        json!({ "found": found, "stored": stored }),
+    ))
 }

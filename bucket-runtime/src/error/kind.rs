@@ -118,8 +118,8 @@ kinds! { collection;
     pub fn is_capacity_mismatch {
         CapacityMismatch { stored: i64, derived: u32 } =>
             "the collection was written with capacity {stored}, but the struct says {derived}; write \
-             `capacity = {stored}`, or change the collection with the struct's `change_capacity` while \
-             writers go on (`Trade::change_capacity(&db)` for a struct `Trade`)";
+             `capacity = {stored}`, or change the collection while writers go on, with \
+             `Trade::change_capacity(&db)` for a struct `Trade` or `change-capacity` on its command line";
         /// The capacity of an outlier's extras cannot change.
         ExtrasCapacityMismatch { stored: i64, derived: u32 } =>
             "the extras collection was made with capacity {stored}, but the struct says {derived}; write \
@@ -148,7 +148,7 @@ kinds! { collection;
         SeveralOpen =>
             "the index `{OPEN_INDEX}` cannot be created because a key has several open buckets; seal all but \
              the newest of each key by setting `sealed` to the bucket's own `_id`, as `Trade::repair(&db)` \
-             does for a struct `Trade`; if a `change_capacity` was interrupted, call it again instead";
+             does for a struct `Trade`, and `repair` on its command line; if a `change_capacity` was interrupted, call it again instead";
     }
 
     /// Whether items of one key, or of one parent, already have the same identity, so that `unique` cannot hold.

@@ -100,6 +100,29 @@ impl<'p, T: Bucket> ImportFlat<'p, T> {
         }
     }
 
+    /// Says what the import would begin with, and writes nothing: how many items the flat collection holds, and how many
+    /// of them an earlier call that was interrupted has stored. The server counts the documents, and reads all keys
+    /// unless the buckets are empty or there was such a call.
+    ///
+    /// # Errors
+    ///
+    /// [`is_key_taken`](crate::Error::is_key_taken), as for the import.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, Buckets, mongodb::Database};
+    /// # async fn example<Trade: Bucket>(db: Database, trades: Buckets<Trade>) -> bucket_runtime::Result<()> {
+    /// let flat = db.collection::<Trade>("flat_trades");
+    /// let before = trades.import_flat(&flat).dry_run().await?;
+    /// println!("{} items would be imported", before.found - before.stored);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn dry_run(self) -> Result<ImportProgress> {
+        let (flat, order) = (Server::new(self.flat), flat::order(&T::SPEC, self.sort));
+        let pass = ImportPass::<T>::find(&self.engine, &flat, &order).await?;
+        Ok(pass.progress())
+    }
+
     pub(crate) async fn execute(mut self) -> Result<ImportProgress> {
         self.engine.server.called_for(None);
         self.engine.server.needs_replica_set("import_flat").await?;
@@ -107,7 +130,7 @@ impl<'p, T: Bucket> ImportFlat<'p, T> {
         let order = flat::order(&T::SPEC, self.sort);
         let mut overtaken = Overtaken::default();
         loop {
-            let mut pass = ImportPass::<T>::begin(&self.engine, &flat, &order).await?;
+            let mut pass = ImportPass::<T>::find(&self.engine, &flat, &order).await?;
             match pass.run(&order, &mut self.progress).await {
                 Ok(()) => return Ok(pass.progress()),
                 Err(error) => overtaken.count(error)?,

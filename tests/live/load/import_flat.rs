@@ -272,12 +272,14 @@ async fn is_taken_up<T: Ride>(db: &Database) {
         import_that_is_dropped(&buckets, &flat_of(db)).await;
         import_in_a_process_that_is_killed(db.name()).await;
     }
+    let before = buckets.import_flat(&flat_of(db)).dry_run().await.unwrap();
+    assert!(before.stored > 0, "no import was interrupted");
     let mut first = None;
     let import_flat = buckets.import_flat(&flat_of(db)).on_progress(|at| {
         first.get_or_insert(at.stored);
     });
     let done = import_flat.await.unwrap();
-    assert!(first.unwrap() > 0, "the import started over");
+    assert!(first.unwrap() >= before.stored, "the import started over");
     assert_eq!((done.found, done.stored), (60_000, 60_000));
     assert_imported(&buckets, &expected).await;
 }
@@ -294,12 +296,22 @@ async fn a_target_that_holds_one_of_the_keys_is_refused_before_anything_is_writt
             .await
             .unwrap();
     }
+    let before = ids(&buckets).await;
+    let planned = buckets.import_flat(&flat_of(&db)).dry_run().await.unwrap();
+    assert_eq!((planned.found, planned.stored), (100, 0));
+    assert_eq!(ids(&buckets).await, before);
     buckets.import_flat(&flat_of(&db)).await.unwrap();
 
     let before = ids(&buckets).await;
-    let error = buckets.import_flat(&flat_of(&db)).await.unwrap_err();
-    assert!(error.is_key_taken(), "{error}");
-    assert!(error.key().is_some(), "{error}");
+    let flat = flat_of(&db);
+    let refused = [
+        buckets.import_flat(&flat).await,
+        buckets.import_flat(&flat).dry_run().await,
+    ];
+    for error in refused.map(Result::unwrap_err) {
+        assert!(error.is_key_taken(), "{error}");
+        assert!(error.key().is_some(), "{error}");
+    }
     assert_eq!(ids(&buckets).await, before);
 }
 

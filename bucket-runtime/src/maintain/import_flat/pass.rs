@@ -44,26 +44,29 @@ struct ImportState {
 pub(super) struct ImportPass<T> {
     flat: Server,
     found: u64,
+    /// Whether an earlier call has begun the import.
+    is_begun: bool,
     transfer: Transfer<ImportState>,
     item: PhantomData<fn() -> T>,
 }
 
 impl<T: Bucket> ImportPass<T> {
-    /// Continues an import; or begins it, unless the collection holds one of the keys.
-    pub(super) async fn begin(engine: &Engine, flat: &Server, order: &Document) -> Result<Self> {
+    /// Finds how far an earlier call has come; if there was none, an error if the collection holds one of the keys.
+    /// Writes nothing.
+    pub(super) async fn find(engine: &Engine, flat: &Server, order: &Document) -> Result<Self> {
         let id = doc! { "from": flat.name(), "to": engine.server.name(), "sort": order };
-        let (record, found) = Record::find(&engine.server, id).await?;
-        if found.is_none() {
+        let (record, state) = Record::find(&engine.server, id).await?;
+        if state.is_none() {
             refuse_all_keys::<T>(engine, flat).await?;
-            record.begin(&ImportState::default()).await?;
         }
         Ok(Self {
             found: flat.target().count_documents(doc! {}, None).await?,
             flat: flat.clone(),
+            is_begun: state.is_some(),
             transfer: Transfer {
                 engine: engine.clone(),
                 record,
-                state: found.unwrap_or_default(),
+                state: state.unwrap_or_default(),
                 leaves_out_present: true,
             },
             item: PhantomData,
@@ -83,6 +86,9 @@ impl<T: Bucket> ImportPass<T> {
         order: &Document,
         progress: &mut (dyn FnMut(ImportProgress) + Send),
     ) -> Result<()> {
+        if !self.is_begun {
+            self.transfer.record.begin(&self.transfer.state).await?;
+        }
         progress(self.progress());
         let mut next = self.transfer.state.clone();
         let stages = flat::pipeline(&T::SPEC, order, next.at.as_deref());
