@@ -22,6 +22,7 @@
 
 mod batch;
 mod bites;
+mod cover;
 mod edit;
 mod gate;
 #[path = "../../bucket-runtime/src/protocol/next.rs"]

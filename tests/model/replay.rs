@@ -13,11 +13,12 @@ use rand::{Rng, SeedableRng, rngs::StdRng};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    cover::Cover,
     edit::Change,
     gate::{Gate, Next},
     server::{Item, Statement, identity_of},
     stored,
-    system::{Action, Config, System},
+    system::{Config, System},
     systems::{appends, config, edits, identified, inserts, pushes},
     writer::Call,
 };
@@ -195,16 +196,57 @@ async fn push_identified(db: Database, gate: Gate, calls: Vec<Call>) -> Vec<(Vec
     done
 }
 
-/// Replays random orders of a system's steps; `begin` starts one of the runtime's writers.
-async fn replay<F>(name: &str, config: &Config, begin: impl Fn(Database, Gate, Vec<Call>) -> F)
-where
+/// The orders in which writers take their steps.
+enum Orders {
+    /// Random ones, from a seed that is the number of the order.
+    Random(StdRng),
+    /// Those that together take each step.
+    All(Cover),
+}
+
+impl Orders {
+    fn random() -> Self {
+        Self::Random(StdRng::seed_from_u64(0))
+    }
+
+    /// Begins the order with this number; returns whether there is one.
+    fn begin(&mut self, number: u64) -> bool {
+        match self {
+            Self::Random(random) => {
+                *random = StdRng::seed_from_u64(number);
+                number < RUNS
+            }
+            Self::All(cover) => !cover.is_complete(),
+        }
+    }
+
+    /// The writer that takes the next step, while there is one.
+    fn next(&mut self, system: &System) -> Option<usize> {
+        match self {
+            Self::Random(random) => {
+                let writers = 0..system.writers.len();
+                let waiting: Vec<_> = writers.filter(|n| !system.writers[*n].is_over()).collect();
+                (!waiting.is_empty()).then(|| waiting[random.random_range(0..waiting.len())])
+            }
+            Self::All(cover) => cover.step(system),
+        }
+    }
+}
+
+/// Replays orders of a system's steps; `begin` starts one of the runtime's writers.
+async fn replay<F>(
+    name: &str,
+    config: &Config,
+    mut orders: Orders,
+    begin: impl Fn(Database, Gate, Vec<Call>) -> F,
+) where
     F: Future<Output = Vec<(Vec<Item>, bool)>> + Send + 'static,
 {
     let server = stored::server().await;
     let client = server.client().await.unwrap();
-    for seed in 0..RUNS {
-        let db = client.database(&format!("model_{}_{name}_{seed}", std::process::id()));
-        let mut random = StdRng::seed_from_u64(seed);
+    let mut number = 0;
+    while orders.begin(number) {
+        let db = client.database(&format!("model_{}_{name}_{number}", std::process::id()));
         let (mut system, mut writers, mut tasks) = (System::new(config), Vec::new(), Vec::new());
         for calls in &config.writers {
             let (db, gate, mut writer) = Gate::new(server, db.name()).await;
@@ -215,40 +257,35 @@ where
         if let Some(free) = config.free_slot {
             stored::insert_ring(&db, free).await;
         }
-        loop {
-            let waiting: Vec<_> = (0..writers.len())
-                .filter(|n| writers[*n].next != Next::Over)
-                .collect();
-            if waiting.is_empty() {
-                break;
-            }
-            let n = waiting[random.random_range(0..waiting.len())];
+        while let Some(n) = orders.next(&system) {
             let expected = system.command(n, config);
             assert_eq!(
                 writers[n].next.name(),
                 names(&expected),
-                "writer {n}, seed {seed}"
+                "writer {n}, order {number}"
             );
             writers[n].let_through().await;
-            system = system.after(Action::Step(n), config);
-            while system.writers[n].request.is_some() {
-                system = system.after(Action::Step(n), config);
-            }
+            system = system.after_command(n, config);
             let stored = stored::of_server(&db, config).await;
             assert_eq!(
                 stored,
                 stored::of_model(&system, config),
-                "seed {seed}, {expected:?}"
+                "order {number}, {expected:?}"
             );
         }
-        assert!(system.writers.iter().all(|writer| writer.is_over()));
+        assert!(writers.iter().all(|writer| writer.next == Next::Over));
         for task in tasks {
             for (items, acknowledged) in task.await.unwrap() {
                 let all = items.iter().all(|item| system.is_acknowledged(*item));
-                assert_eq!(acknowledged, all, "{items:?}, seed {seed}");
+                assert_eq!(acknowledged, all, "{items:?}, order {number}");
             }
         }
         db.drop().await.unwrap();
+        number += 1;
+    }
+    if let Orders::All(cover) = orders {
+        let (taken, all) = (cover.taken(), cover.len());
+        println!("{name}: {taken} of {all} steps, in {number} orders");
     }
 }
 
@@ -320,15 +357,57 @@ pub(crate) fn names_of(command: &Document) -> Vec<&'static str> {
 }
 
 macro_rules! replays {
-    ($($test:ident: $name:ident, $capacity:literal, $by_time:literal, $free_slot:expr;)+) => {$(
-        #[tokio::test(flavor = "multi_thread", worker_threads = 6)]
-        async fn $test() {
-            let writers = vec![appends(0, &[1; 4]), appends(1, &[1; 3]), appends(2, &[1; 3])];
-            let mut config = config(stringify!($test), $capacity, writers);
-            (config.by_time, config.free_slot) = ($by_time, $free_slot);
-            replay(stringify!($test), &config, append::<$name>).await;
+    ($($test:ident: $name:ident, $capacity:literal, $by_time:literal, $free_slot:expr;)+) => {
+        $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+            async fn $test() {
+                let writers = vec![appends(0, &[1; 4]), appends(1, &[1; 3]), appends(2, &[1; 3])];
+                let mut config = config(stringify!($test), $capacity, writers);
+                (config.by_time, config.free_slot) = ($by_time, $free_slot);
+                replay(stringify!($test), &config, Orders::random(), append::<$name>).await;
+            }
+        )+
+
+        mod each_step {
+            use super::*;
+
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+                #[ignore = "takes a minute; run it with `cargo test --package bucket-model -- --ignored --nocapture`"]
+                async fn $test() {
+                    let writers = vec![appends(0, &[1; 3]), appends(1, &[1; 3])];
+                    let mut config = config(stringify!($test), $capacity, writers);
+                    (config.by_time, config.free_slot) = ($by_time, $free_slot);
+                    let orders = Orders::All(Cover::new(&config));
+                    let name = concat!("each_step_", stringify!($test));
+                    replay(name, &config, orders, append::<$name>).await;
+                }
+            )+
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+            #[ignore = "takes a minute; run it with `cargo test --package bucket-model -- --ignored --nocapture`"]
+            async fn pushes_to_a_parent() {
+                let writers = vec![inserts(0, 1, &[2, 1]), pushes(1, &[1, 3, 1])];
+                let config = parent_of(writers);
+                let orders = Orders::All(Cover::new(&config));
+                replay("each_step_pushes", &config, orders, push).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+            #[ignore = "takes a minute; run it with `cargo test --package bucket-model -- --ignored --nocapture`"]
+            async fn pushes_and_edits_of_identified_items() {
+                use Change::{Remove, Replace};
+                let writers = vec![
+                    inserts(0, 1, &[2, 1]),
+                    pushes(1, &[1, 2, 2]),
+                    edits(&[(1, Replace), (1, Remove), (2, Replace)]),
+                ];
+                let config = identified(2, 2, writers);
+                let orders = Orders::All(Cover::new(&config));
+                replay("each_step_identified", &config, orders, push_identified).await;
+            }
         }
-    )+};
+    };
 }
 
 replays! {
@@ -344,6 +423,13 @@ replays! {
     timed_3_with_a_ring: Timed3, 3, true, Some(2);
 }
 
+fn parent_of(writers: Vec<Vec<Call>>) -> Config {
+    let mut config = config("parent", 2, writers);
+    config.rules.threshold = 2;
+    config.has_parent = true;
+    config
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 6)]
 async fn pushes_to_a_parent() {
     let writers = vec![
@@ -351,10 +437,7 @@ async fn pushes_to_a_parent() {
         pushes(1, &[1, 3, 1]),
         pushes(2, &[4, 1]),
     ];
-    let mut config = config("pushes", 2, writers);
-    config.rules.threshold = 2;
-    config.has_parent = true;
-    replay("pushes", &config, push).await;
+    replay("pushes", &parent_of(writers), Orders::random(), push).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 6)]
@@ -364,10 +447,8 @@ async fn pushes_to_a_parent_that_fills_up() {
         pushes(1, &[1, 1, 1, 2]),
         pushes(2, &[1, 1, 3]),
     ];
-    let mut config = config("fills_up", 2, writers);
-    config.rules.threshold = 2;
-    config.has_parent = true;
-    replay("fills_up", &config, push).await;
+    let config = parent_of(writers);
+    replay("fills_up", &config, Orders::random(), push).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 6)]
@@ -386,5 +467,6 @@ async fn pushes_and_edits_of_identified_items() {
         ]),
     ];
     let config = identified(2, 2, writers);
-    replay("identified", &config, push_identified).await;
+    let orders = Orders::random();
+    replay("identified", &config, orders, push_identified).await;
 }

@@ -211,6 +211,15 @@ impl System {
         next
     }
 
+    /// The system after the whole next command of this writer, or its read.
+    pub(crate) fn after_command(&self, n: usize, config: &Config) -> Self {
+        let mut next = self.after(Action::Step(n), config);
+        while next.writers[n].request.is_some() {
+            next = next.after(Action::Step(n), config);
+        }
+        next
+    }
+
     /// The statements of the command that this writer sends next; none for a read.
     pub(crate) fn command(&self, n: usize, config: &Config) -> Vec<Statement> {
         let mut writer = self.writers[n].clone();
