@@ -373,7 +373,7 @@ macro_rules! replays {
 
             $(
                 #[tokio::test(flavor = "multi_thread", worker_threads = 6)]
-                #[ignore = "takes a minute; run it with `cargo test --package bucket-model -- --ignored --nocapture`"]
+                #[ignore = "takes minutes; run it with `cargo test --package bucket-model -- --ignored --nocapture`"]
                 async fn $test() {
                     let writers = vec![appends(0, &[1; 3]), appends(1, &[1; 3])];
                     let mut config = config(stringify!($test), $capacity, writers);
@@ -385,26 +385,12 @@ macro_rules! replays {
             )+
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 6)]
-            #[ignore = "takes a minute; run it with `cargo test --package bucket-model -- --ignored --nocapture`"]
+            #[ignore = "takes minutes; run it with `cargo test --package bucket-model -- --ignored --nocapture`"]
             async fn pushes_to_a_parent() {
                 let writers = vec![inserts(0, 1, &[2, 1]), pushes(1, &[1, 3, 1])];
                 let config = parent_of(writers);
                 let orders = Orders::All(Cover::new(&config));
                 replay("each_step_pushes", &config, orders, push).await;
-            }
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 6)]
-            #[ignore = "takes a minute; run it with `cargo test --package bucket-model -- --ignored --nocapture`"]
-            async fn pushes_and_edits_of_identified_items() {
-                use Change::{Remove, Replace};
-                let writers = vec![
-                    inserts(0, 1, &[2, 1]),
-                    pushes(1, &[1, 2, 2]),
-                    edits(&[(1, Replace), (1, Remove), (2, Replace)]),
-                ];
-                let config = identified(2, 2, writers);
-                let orders = Orders::All(Cover::new(&config));
-                replay("each_step_identified", &config, orders, push_identified).await;
             }
         }
     };
