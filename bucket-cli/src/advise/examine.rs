@@ -47,7 +47,9 @@ pub(super) async fn collection(
             ..Findings::default()
         });
     }
-    let scan = source.scan(reading.sample, Scan::of(&hints.key)).await?;
+    let scan = source
+        .scan(reading.sample, Scan::of(&hints.key, kind::buckets::times))
+        .await?;
     let indexes = source.indexes().await?;
     let keys: Vec<_> = indexes.iter().map(|index| index.keys.clone()).collect();
     let known = Known {
