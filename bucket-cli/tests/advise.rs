@@ -140,6 +140,42 @@ async fn buckets_in_disorder_are_counted(newcomer: Newcomer) {
     }
 }
 
+/// What the reading shows of buckets in order, the server finds out of others.
+#[bucket_testkit::test]
+async fn buckets_in_any_order_are_counted_alike(newcomer: Newcomer) {
+    let bucket = |n: i64, late: i64| {
+        let begin = 1_700_000_000 + n * 10;
+        let item = |at: i64| doc! { "at": DateTime::from_millis((begin - late) * 1000 + at) };
+        let items: Vec<_> = (0..3).map(item).collect();
+        doc! { "_id": format!("{}_{begin}", n % 3), "user": n % 3, "count": 3, "items": items }
+    };
+    let mut buckets: Vec<_> = (0..150).map(|n| bucket(n, 0)).collect();
+    let mut reports = Vec::new();
+    let mut advise = async |buckets: &[Document]| {
+        newcomer.store("buckets", buckets).await;
+        let (code, report) = newcomer.advise("buckets", "--all").await;
+        assert_eq!(code, 0);
+        reports.push(report);
+        let collection = newcomer.db.collection::<Document>("buckets");
+        collection.drop().await.unwrap();
+    };
+    advise(&buckets).await;
+    buckets.reverse();
+    advise(&buckets).await;
+    buckets.reverse();
+    buckets[120] = bucket(120, 1500);
+    advise(&buckets).await;
+    let figures = |disordered| {
+        format!(
+            "  {disordered} out of the order of their ids\n  in its busiest minute a key opened 2 buckets\n"
+        )
+    };
+    let in_order = figures("0 buckets");
+    assert!(reports[0].contains(&in_order), "{}", reports[0]);
+    assert_eq!(reports[1], reports[0]);
+    assert!(reports[2].contains(&figures("1 bucket")), "{}", reports[2]);
+}
+
 /// Which documents reach 16 MiB, and when, is told by a time in the items; without one, by nothing.
 #[bucket_testkit::test]
 async fn documents_on_their_way_to_16_mib_are_listed(newcomer: Newcomer) {

@@ -31,6 +31,14 @@ mod app {
         pub(super) written: DateTime,
     }
 
+    #[derive(Debug, Clone, PartialEq, Bucket)]
+    #[bucket(collection = "visits", id = "{site}_{at/1h}", capacity = 10)]
+    pub(super) struct Visit {
+        pub(super) site: i64,
+        pub(super) at: DateTime,
+        pub(super) path: String,
+    }
+
     #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
     #[outlier(collection = "books", reference = "book", threshold = 2)]
     pub(super) struct Book {
@@ -40,9 +48,9 @@ mod app {
         pub(super) buyers: Vec<String>,
     }
 }
-use app::{Book, Note, Trade};
+use app::{Book, Note, Trade, Visit};
 
-/// Trades in larger buckets.
+/// Trades and visits in larger buckets.
 mod larger {
     use super::{Bucket, DateTime};
 
@@ -53,6 +61,14 @@ mod larger {
         date: DateTime,
         #[bucket(index)]
         ticker: String,
+    }
+
+    #[derive(Bucket)]
+    #[bucket(collection = "visits", id = "{site}_{at/1h}", capacity = 100)]
+    pub(super) struct Visit {
+        site: i64,
+        at: DateTime,
+        path: String,
     }
 }
 
@@ -114,6 +130,21 @@ impl Shell {
         }
     }
 
+    /// So many visits of three sites in each of so many hours.
+    async fn visit(&self, hours: i64, per_hour: i64) {
+        let visits = Visit::buckets(&self.db).await.unwrap();
+        let visit = |n: i64| {
+            let (hour, of_hour) = (n / per_hour, n % per_hour);
+            Visit {
+                site: n % 3,
+                at: DateTime::from_millis(hour / 3 * 3_600_000 + of_hour * 1000),
+                path: format!("/page/{}", n % 7),
+            }
+        };
+        let all = (0..3 * hours * per_hour).map(visit);
+        visits.append_many(all).await.unwrap();
+    }
+
     async fn documents(&self, collection: &str) -> Vec<Document> {
         let collection = self.db.collection(collection);
         let found = collection.find(doc! {}).sort(doc! { "_id": 1 });
@@ -163,7 +194,7 @@ async fn what_is_there_is_described(shell: Shell) {
             "           3        4  576 B        156 B    66 %                50 %    1.0",
             "          10        2  336 B        240 B    40 %               100 %    1.0  ← recommended",
             "    trips: the round trips of a page of 3 items by its number, on average; by a token it is 1",
-            "  take a capacity of 10: 2 buckets instead of 4 (`change-capacity` moves the items)",
+            "  take a capacity of 10: 2 buckets instead of 4 (write `capacity = 10`, then `change-capacity Trade --repack` moves the items)",
             "  keep the order: the buckets begin in the order of their ids",
         ]
     );
@@ -172,6 +203,52 @@ async fn what_is_there_is_described(shell: Shell) {
         "{said}"
     );
     assert_eq!(shell.run("--version").await.0, 0);
+}
+
+/// In time windows, the capacity is that of a window; the advice comes true, and then nothing is left to change.
+#[bucket_testkit::test]
+async fn windows_are_advised_on(shell: Shell) {
+    let targets = [bucket_cli::target!(app::Visit)];
+    shell.visit(48, 95).await;
+    let (code, said) = shell.run_on(&targets, "advise").await;
+    assert_eq!(code, 0);
+    let lines: Vec<_> = said.lines().collect();
+    assert_eq!(
+        lines,
+        [
+            "Visit (shop.visits)",
+            "  13,680 items in 1,440 buckets; 144 windows of keys, half of which have at most 95",
+            "    capacity  buckets   bytes  full bucket  filled  windows in one bucket",
+            "          10    1,440  638 kB        460 B    95 %                    0 %",
+            "          20      720  552 kB        800 B    95 %                    0 %",
+            "          50      288  500 kB       1.8 kB    95 %                    0 %",
+            "         100      144  482 kB       3.5 kB    95 %                  100 %  ← recommended",
+            "  take a capacity of 100: 144 buckets instead of 1,440 (write `capacity = 100`, then `change-capacity Visit \
+             --repack` moves the items)",
+        ]
+    );
+    let larger = [bucket_cli::target!(larger::Visit)];
+    let (code, said) = shell
+        .run_on(&larger, "change-capacity Visit --repack")
+        .await;
+    assert_eq!(code, 0, "{said}");
+    let (_, said) = shell.run_on(&larger, "verify").await;
+    assert!(
+        said.contains("no problems in 144 buckets, 13,680 items"),
+        "{said}"
+    );
+    let (_, said) = shell.run_on(&larger, "advise").await;
+    assert!(said.ends_with("  keep the capacity of 100\n"), "{said}");
+}
+
+#[bucket_testkit::test]
+async fn windows_of_single_items_are_too_short(shell: Shell) {
+    shell.visit(48, 1).await;
+    let targets = [bucket_cli::target!(app::Visit)];
+    let (code, said) = shell.run_on(&targets, "advise").await;
+    let kept = "  keep the capacity of 10\n  no capacity fills these buckets, since at least half of the windows have a \
+                single item: take longer windows";
+    assert!(code == 0 && said.contains(kept), "{said}");
 }
 
 #[bucket_testkit::test]

@@ -12,6 +12,10 @@ use super::measure::whole;
 use super::verdict::flat::figures::capacity_table;
 use crate::report::Report;
 
+/// What to do about windows that mostly have a single item.
+const LONGER_WINDOWS: &str = "no capacity fills these buckets, since at least half of the windows have a single item: \
+    take longer windows, in another collection (a collection keeps the length of its windows)";
+
 /// Stages whose rows say how many keys, or windows of keys, have each number of items.
 pub(crate) fn stages(spec: &BucketSpec) -> Vec<Document> {
     let key = spec.key.iter().map(|key| key.name);
@@ -55,9 +59,10 @@ pub(super) fn is_window(spec: &BucketSpec) -> bool {
     matches!(spec.id.ordinal, Ordinal::Window { .. })
 }
 
-/// The report on these rows, and on so many buckets out of order.
+/// The report on these rows of the struct of this name, and on so many buckets out of order.
 pub(crate) fn report(
     spec: &BucketSpec,
+    name: &str,
     rows: &[Document],
     disordered: Option<&Document>,
 ) -> Report {
@@ -74,9 +79,12 @@ pub(crate) fn report(
     let simulated = simulate(&keys, item_bytes.saturating_sub(PLACE), Some(capacity));
     let best = better(&simulated, capacity);
     let disordered = disordered.map(|row| whole(row, "buckets"));
-    let owners = if is_window(spec) { "windows" } else { "keys" };
+    let (owners, all_owners) = match is_window(spec) {
+        true => ("windows", "windows of keys"),
+        false => ("keys", "keys"),
+    };
     let mut lines = vec![format!(
-        "{} in {}; {} {owners}, half of which have at most {}",
+        "{} in {}; {} {all_owners}, half of which have at most {}",
         counted(items, "item"),
         counted(buckets, "bucket"),
         thousands(keys.keys()),
@@ -85,8 +93,9 @@ pub(crate) fn report(
     let shown = best.map_or(capacity, |best| best.capacity);
     // A page of the struct is a bucket; in windows, its place among all pages of the key is not known here.
     let page = (!is_window(spec)).then_some(capacity);
-    lines.extend(capacity_table(&simulated, shown, &keys, page));
-    lines.push(sentence(&simulated, capacity, best));
+    lines.extend(capacity_table(&simulated, shown, &keys, owners, page));
+    lines.push(sentence(name, &simulated, capacity, best));
+    lines.extend((is_window(spec) && keys.median() == 1).then(|| LONGER_WINDOWS.to_owned()));
     lines.extend(disordered.map(|disordered| order(disordered, buckets)));
     let value = json!({
         "items": items, "buckets": buckets, "capacity": capacity,
@@ -104,15 +113,17 @@ fn better(simulated: &[Simulated], capacity: u64) -> Option<Simulated> {
     (is_fewer || is_smaller).then_some(best)
 }
 
-fn sentence(simulated: &[Simulated], capacity: u64, best: Option<Simulated>) -> String {
+fn sentence(name: &str, simulated: &[Simulated], capacity: u64, best: Option<Simulated>) -> String {
     let now = simulated.iter().find(|of| of.capacity == capacity);
     let documents = thousands(now.map_or(0, |now| now.documents));
     match best {
         None => format!("keep the capacity of {}", thousands(capacity)),
         Some(best) => format!(
-            "take a capacity of {}: {} instead of {documents} (`change-capacity` moves the items)",
+            "take a capacity of {}: {} instead of {documents} (write `capacity = {}`, then `change-capacity {name} \
+             --repack` moves the items)",
             thousands(best.capacity),
             counted(best.documents, "bucket"),
+            best.capacity,
         ),
     }
 }

@@ -47,7 +47,12 @@ pub(super) async fn collection(
             ..Findings::default()
         });
     }
-    let scan = source.scan(reading.sample, Scan::of(&hints.key)).await?;
+    let scan = source
+        .scan(reading.sample, Scan::of(&hints.key, kind::buckets::times))
+        .await?;
+    // A larger sample than the one that was read may be slow.
+    let sample = reading.sample.min(scan.shape.documents);
+    let reading = &Reading { sample, ..*reading };
     let indexes = source.indexes().await?;
     let keys: Vec<_> = indexes.iter().map(|index| index.keys.clone()).collect();
     let known = Known {

@@ -1,9 +1,12 @@
 //! Adds up the documents that were read, in bounded memory.
 
+pub(super) mod order;
+
 use std::collections::HashMap;
 
-use bucket_runtime::bson::{Document, RawDocument};
+use bucket_runtime::bson::{Document, RawDocument, RawDocumentBuf};
 
+use self::order::{BucketOrder, BucketTimes};
 use super::shape::value::{ValueShape, scalar_hash};
 use super::shape::{DocumentShape, fields};
 
@@ -30,13 +33,20 @@ pub(super) struct Scan {
     /// The key that the user has named, and how often each value of it came.
     key: Vec<String>,
     keys: HashMap<u64, u64>,
+    find_times: Option<FindTimes>,
+    /// The order of the buckets, once the examples have shown that they are buckets.
+    order: Option<BucketOrder>,
 }
 
+/// Finds the times of buckets, if these examples are buckets.
+type FindTimes = fn(&[Document]) -> Option<BucketTimes>;
+
 impl Scan {
-    /// A scan that counts the values of this key, if it has fields.
-    pub(super) fn of(key: &[String]) -> Self {
+    /// A scan that counts the values of this key, if it has fields, and follows the order of buckets.
+    pub(super) fn of(key: &[String], find_times: FindTimes) -> Self {
         Self {
             key: key.to_vec(),
+            find_times: Some(find_times),
             ..Self::default()
         }
     }
@@ -47,9 +57,33 @@ impl Scan {
         if !self.key.is_empty() {
             self.count_key(document);
         }
+        if let Some(order) = &mut self.order {
+            order.add(document);
+        }
         if self.examples.len() < EXAMPLES && self.bytes <= EXAMPLE_BYTES {
             self.examples.extend(Document::try_from(document).ok());
+            if self.examples.len() == EXAMPLES {
+                self.begin_order();
+            }
         }
+    }
+
+    /// Follows the order of the buckets from the first example on, if the examples are buckets.
+    fn begin_order(&mut self) {
+        let times = self.find_times.and_then(|find| find(&self.examples));
+        self.order = times.map(|times| {
+            let mut order = BucketOrder::of(times);
+            let examples = self.examples.iter().map(RawDocumentBuf::try_from);
+            examples.flatten().for_each(|bucket| order.add(&bucket));
+            order
+        });
+    }
+
+    /// The most buckets that a key opened in a minute, if every bucket was read, and all came in the order of their
+    /// ids and of these times.
+    pub(super) fn busiest_minute(&self, times: &BucketTimes) -> Option<u64> {
+        let order = self.order.as_ref().filter(|_| self.is_all)?;
+        order.busiest_minute(times)
     }
 
     fn count_key(&mut self, document: &RawDocument) {

@@ -32,7 +32,12 @@ impl Verb for Advise {
                 Some(found.try_next().await?.unwrap_or_default())
             }
         };
-        Ok(annotated::report(spec, &rows, disordered.as_ref()))
+        Ok(annotated::report(
+            spec,
+            site.name,
+            &rows,
+            disordered.as_ref(),
+        ))
     }
 
     async fn on_outliers<T: Outlier>(&self, site: &Site<'_>) -> Outcome {

@@ -4,7 +4,7 @@ use bucket_runtime::bson::Document;
 use futures_util::future::try_join3;
 
 use super::{Reading, counted_or_sampled, draw_heat};
-use crate::advise::kind::buckets::{BucketLayout, IdOrdinal};
+use crate::advise::kind::buckets::{BucketLayout, IdLayout, IdOrdinal};
 use crate::advise::measure::fill::{Fill, busiest_minute, out_of_order, several_open};
 use crate::advise::measure::heat::{self, HeatFields};
 use crate::advise::measure::whole;
@@ -25,10 +25,12 @@ pub(super) async fn judge<'s>(
     reading: &Reading,
 ) -> Result<Verdict<'s>, Refusal> {
     let (items, ids) = (&layout.items, layout.ids.as_ref());
-    let fields = ids.map_or(&[][..], |ids| &ids.key);
-    let key: Vec<_> = fields.iter().map(|(_, name)| name.clone()).collect();
-    let time = ids.and_then(|ids| ids.ordinal.time());
-    let by_time = |stages: ByTime| time.map(|time| stages(&key, items, time));
+    let key = ids.map_or_else(Vec::new, IdLayout::key_names);
+    let times = layout.times();
+    // The server sorts all buckets for these two counts, unless the reading has shown that they are in order.
+    let in_order = times.as_ref().and_then(|times| scan.busiest_minute(times));
+    let unsorted = times.as_ref().filter(|_| in_order.is_none());
+    let by_time = |stages: ByTime| unsorted.map(|times| stages(&key, items, &times.time));
     // One after the other they would take longer than the reading.
     let (fill, out_of_order, busiest_minute) = try_join3(
         counted_or_sampled(source, Fill::stages(items, &layout.count), reading),
@@ -42,7 +44,7 @@ pub(super) async fn judge<'s>(
         let is_window = matches!(ids.ordinal, IdOrdinal::Window(..));
         several_open(&key, is_window, items, fill.capacity)
     });
-    let fields = time.map(|time| HeatFields::of_buckets(key, items, &layout.count, time));
+    let fields = times.map(|times| HeatFields::of_buckets(key, items, &layout.count, &times.time));
     let facts = BucketsFacts {
         collection: source.name(),
         shape: &scan.shape,
@@ -50,8 +52,8 @@ pub(super) async fn judge<'s>(
         has_index: capacity.is_some(),
         is_exact,
         several_open: number(source, open, "keys").await?,
-        out_of_order,
-        busiest_minute,
+        out_of_order: in_order.map(|_| 0).or(out_of_order),
+        busiest_minute: in_order.or(busiest_minute),
         heat: draw_heat(source, fields, heat::BY_FIRST, reading).await?,
         fill,
     };

@@ -2,6 +2,8 @@
 
 use bucket_runtime::bson::{Bson, DateTime, Document};
 
+use crate::advise::scan::order::BucketTimes;
+
 /// So many of a hundred examples must be made in one way; a few may hold escaped texts or a stray document.
 const MOST: usize = 90;
 
@@ -43,6 +45,25 @@ pub(in crate::advise) enum IdOrdinal {
     Number,
 }
 
+impl BucketLayout {
+    /// Where the buckets hold the times of their items, if their ids name a time.
+    pub(in crate::advise) fn times(&self) -> Option<BucketTimes> {
+        let ids = self.ids.as_ref()?;
+        Some(BucketTimes {
+            key: ids.key_names(),
+            items: self.items.clone(),
+            time: ids.ordinal.time()?.to_owned(),
+        })
+    }
+}
+
+impl IdLayout {
+    /// The names of the key fields.
+    pub(in crate::advise) fn key_names(&self) -> Vec<String> {
+        self.key.iter().map(|(_, name)| name.clone()).collect()
+    }
+}
+
 impl IdOrdinal {
     /// The field of the items' time.
     pub(in crate::advise) fn time(&self) -> Option<&str> {
@@ -51,6 +72,11 @@ impl IdOrdinal {
             Self::Number => None,
         }
     }
+}
+
+/// Where the buckets hold the times of their items, if the documents are buckets whose ids name a time.
+pub(in crate::advise) fn times(examples: &[Document]) -> Option<BucketTimes> {
+    find(examples)?.times()
 }
 
 /// The layout, if the documents are buckets.
@@ -189,7 +215,7 @@ fn ordinal(buckets: &[(&Document, u64)], digits: usize, items: &str) -> Option<I
         .iter()
         .map(|(bucket, _)| seconds(bucket.get_datetime("window").ok()?))
         .collect();
-    let time = || times(buckets, items);
+    let time = || time_field(buckets, items);
     match (digits, windows) {
         (10, Some(windows)) => {
             // Windows start at multiples of their length.
@@ -206,7 +232,7 @@ fn ordinal(buckets: &[(&Document, u64)], digits: usize, items: &str) -> Option<I
 }
 
 /// The field of the items that holds their time: the one from which most ids are made.
-fn times(buckets: &[(&Document, u64)], items: &str) -> Option<String> {
+fn time_field(buckets: &[(&Document, u64)], items: &str) -> Option<String> {
     let elements = |bucket: &Document| {
         let items = bucket.get_array(items).cloned().unwrap_or_default();
         items

@@ -46,7 +46,7 @@ pub(in crate::advise) fn judge<'f>(facts: &ArrayFacts<'f>) -> Verdict<'f> {
         // By the rule of three, of what one document in N/3 is, a sample of N misses all with 5 %.
         figures.push(format!(
             "a sample: it may hold no document of a kind that is rarer than one in {}; `--all` counts all",
-            thousands(facts.shape.documents / 3)
+            thousands(facts.advice.documents / 3)
         ));
     }
     figures.extend(size_figures(facts));

@@ -19,7 +19,13 @@ pub(super) fn figures(
         let items = thousands(facts.keys.items());
         figures.push(format!("as flat documents: {items}"));
         let page = capacity::page(facts.page);
-        figures.extend(capacity_table(simulated, capacity, &facts.keys, Some(page)));
+        figures.extend(capacity_table(
+            simulated,
+            capacity,
+            &facts.keys,
+            "keys",
+            Some(page),
+        ));
         if facts.page.is_none() {
             let hint =
                 "    (`--page` says how long your pages are; a page that is one bucket takes 1)";
@@ -78,20 +84,23 @@ pub(super) fn lateness_figures(lateness: &Lateness, layout: &FlatLayout) -> Vec<
     )]
 }
 
-/// The capacities side by side, one of which is recommended; with the round trips of a page of so many items.
+/// The capacities side by side, one of which is recommended, for these keys, or windows of keys; with the round trips
+/// of a page of so many items.
 pub(in crate::advise) fn capacity_table(
     simulated: &[Simulated],
     capacity: u64,
     keys: &ItemsPerKey,
+    owners: &str,
     page: Option<u64>,
 ) -> Vec<String> {
+    let single = format!("{owners} in one bucket");
     let head = [
         "capacity",
         "buckets",
         "bytes",
         "full bucket",
         "filled",
-        "keys in one bucket",
+        &single,
         "trips",
     ];
     let columns = head.len() - usize::from(page.is_none());
