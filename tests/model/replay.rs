@@ -199,21 +199,21 @@ async fn push_identified(db: Database, gate: Gate, calls: Vec<Call>) -> Vec<(Vec
 /// The orders in which writers take their steps.
 enum Orders {
     /// Random ones, from a seed that is the number of the order.
-    Random(StdRng),
+    Random(Box<StdRng>),
     /// Those that together take each step.
     All(Cover),
 }
 
 impl Orders {
     fn random() -> Self {
-        Self::Random(StdRng::seed_from_u64(0))
+        Self::Random(Box::new(StdRng::seed_from_u64(0)))
     }
 
     /// Begins the order with this number; returns whether there is one.
     fn begin(&mut self, number: u64) -> bool {
         match self {
             Self::Random(random) => {
-                *random = StdRng::seed_from_u64(number);
+                **random = StdRng::seed_from_u64(number);
                 number < RUNS
             }
             Self::All(cover) => !cover.is_complete(),
