@@ -49,7 +49,8 @@ async fn planned<T: Bucket>(db: &Database, flat: &Collection<Document>) -> Outco
         Err(error) if error.is_index_missing() => (flat.count_documents(doc! {}).await?, 0),
         Err(error) => return Err(error.into()),
     };
-    let items = counted(found - stored, "item");
+    // Flat documents may have been removed since.
+    let items = counted(found.saturating_sub(stored), "item");
     let mut line = format!("{items} of {} would be imported", flat.namespace());
     if stored > 0 {
         line += &format!("; {stored} are in buckets, from an import that was interrupted");

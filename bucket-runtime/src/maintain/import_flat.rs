@@ -106,14 +106,15 @@ impl<'p, T: Bucket> ImportFlat<'p, T> {
     ///
     /// # Errors
     ///
-    /// [`is_key_taken`](crate::Error::is_key_taken), as for the import.
+    /// Those with which the import would not begin: [`is_key_taken`](crate::Error::is_key_taken), and
+    /// [`is_unsupported`](crate::Error::is_unsupported) on a standalone server.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets, mongodb::Database};
     /// # async fn example<Trade: Bucket>(db: Database, trades: Buckets<Trade>) -> bucket_runtime::Result<()> {
     /// let flat = db.collection::<Trade>("flat_trades");
     /// let before = trades.import_flat(&flat).dry_run().await?;
-    /// println!("{} items would be imported", before.found - before.stored);
+    /// println!("{} items, of which {} are stored", before.found, before.stored);
     /// # Ok(())
     /// # }
     /// ```
@@ -125,7 +126,6 @@ impl<'p, T: Bucket> ImportFlat<'p, T> {
 
     pub(crate) async fn execute(mut self) -> Result<ImportProgress> {
         self.engine.server.called_for(None);
-        self.engine.server.needs_replica_set("import_flat").await?;
         let flat = Server::new(self.flat);
         let order = flat::order(&T::SPEC, self.sort);
         let mut overtaken = Overtaken::default();

@@ -111,13 +111,12 @@ async fn what_needs_a_replica_set_says_so_and_sends_nothing(standalone: &'static
     let db = Client::with_options(options).unwrap().database("needs");
     let marks = fresh::<Seconds10>(&db).await;
     let albums = Album::outliers(&db).await.unwrap();
+    let flat = db.collection::<Document>("flat");
     record.take();
     let refused = [
         Seconds10::change_capacity(&db).await.err(),
-        marks
-            .import_flat(&db.collection::<Document>("flat"))
-            .await
-            .err(),
+        marks.import_flat(&flat).await.err(),
+        marks.import_flat(&flat).dry_run().await.err(),
         marks.watch(&1).await.err(),
         marks.watch_all().await.err(),
         albums.watch(&1).await.err(),
