@@ -1,13 +1,13 @@
 //! Ways through a system that together take each of its steps, for the replay.
 
-use std::{
-    collections::{HashMap, HashSet, VecDeque, hash_map::Entry},
-    hash::{BuildHasher, BuildHasherDefault, DefaultHasher},
+use std::collections::{HashMap, HashSet, VecDeque, hash_map::Entry};
+
+use crate::{
+    search::hash,
+    system::{Config, System},
 };
 
-use crate::system::{Config, System};
-
-/// The steps of a system: in each state, each writer's next command. States are hashed as in the search.
+/// The steps of a system: in each state, each writer's next command.
 pub(crate) struct Cover {
     /// The writers that can go on in a state, and the states after their commands.
     steps: HashMap<u64, Vec<(usize, u64)>>,
@@ -76,8 +76,4 @@ impl Cover {
         }
         None
     }
-}
-
-fn hash(state: &System) -> u64 {
-    BuildHasherDefault::<DefaultHasher>::default().hash_one(state)
 }

@@ -10,8 +10,9 @@
 //! killed, items are removed and changed, and a writer crashes. G1 to G3, G5 and O1 to O5 hold in each state, a
 //! parent holds an identity once, and no acknowledged change is lost. `bites.rs`
 //! takes away one safeguard at a time, and the search finds the broken guarantee. `replay.rs` keeps the model
-//! true: it lets the runtime's commands through to a real server one by one, at random; each must be what the
-//! model sends next, and after each the documents must be the model's. The model includes `protocol/next.rs`, so
+//! true: it lets the runtime's commands through to a real server one by one, at random or so that each step of a
+//! small system is taken (`cover.rs`); each must be what the model sends next, and after each the documents must be
+//! the model's. The model includes `protocol/next.rs`, so
 //! it searches the engine's own decisions; any other change of the protocols belongs there, too.
 //! It does not cover windows, commands of several keys, `append_many`, transactions and `delete`;
 //! removals from buckets are searched and not replayed, those from a parent are. It assumes that no command

@@ -1,6 +1,6 @@
 //! The model matches the runtime: the runtime is held before each command, the commands are let through
-//! one by one at random, and each must be the one that the model sends next. After each, the server's
-//! documents equal those of the model.
+//! one by one, and each must be the one that the model sends next. After each, the server's documents equal
+//! those of the model. The order is random, or one of those that together take each step of a small system.
 
 use bucket_runtime::{
     Appended, Bucket, Fields, Outlier,
@@ -209,6 +209,10 @@ impl Orders {
         Self::Random(Box::new(StdRng::seed_from_u64(0)))
     }
 
+    fn all(config: &Config) -> Self {
+        Self::All(Cover::new(config))
+    }
+
     /// Begins the order with this number; returns whether there is one.
     fn begin(&mut self, number: u64) -> bool {
         match self {
@@ -362,8 +366,7 @@ macro_rules! replays {
             #[tokio::test(flavor = "multi_thread", worker_threads = 6)]
             async fn $test() {
                 let writers = vec![appends(0, &[1; 4]), appends(1, &[1; 3]), appends(2, &[1; 3])];
-                let mut config = config(stringify!($test), $capacity, writers);
-                (config.by_time, config.free_slot) = ($by_time, $free_slot);
+                let config = key_of(writers, $capacity, $by_time, $free_slot);
                 replay(stringify!($test), &config, Orders::random(), append::<$name>).await;
             }
         )+
@@ -376,11 +379,9 @@ macro_rules! replays {
                 #[ignore = "takes minutes; run it with `cargo test --package bucket-model -- --ignored --nocapture`"]
                 async fn $test() {
                     let writers = vec![appends(0, &[1; 3]), appends(1, &[1; 3])];
-                    let mut config = config(stringify!($test), $capacity, writers);
-                    (config.by_time, config.free_slot) = ($by_time, $free_slot);
-                    let orders = Orders::All(Cover::new(&config));
+                    let config = key_of(writers, $capacity, $by_time, $free_slot);
                     let name = concat!("each_step_", stringify!($test));
-                    replay(name, &config, orders, append::<$name>).await;
+                    replay(name, &config, Orders::all(&config), append::<$name>).await;
                 }
             )+
 
@@ -389,8 +390,21 @@ macro_rules! replays {
             async fn pushes_to_a_parent() {
                 let writers = vec![inserts(0, 1, &[2, 1]), pushes(1, &[1, 3, 1])];
                 let config = parent_of(writers);
-                let orders = Orders::All(Cover::new(&config));
-                replay("each_step_pushes", &config, orders, push).await;
+                replay("each_step_pushes", &config, Orders::all(&config), push).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+            #[ignore = "takes minutes; run it with `cargo test --package bucket-model -- --ignored --nocapture`"]
+            async fn pushes_and_edits_of_identified_items() {
+                use Change::{Remove, Replace};
+                let writers = vec![
+                    inserts(0, 1, &[2, 1]),
+                    pushes(1, &[1, 2, 2]),
+                    edits(&[(1, Replace), (1, Remove), (2, Replace)]),
+                ];
+                let config = identified(2, 2, writers);
+                let orders = Orders::all(&config);
+                replay("each_step_identified", &config, orders, push_identified).await;
             }
         }
     };
@@ -407,6 +421,12 @@ replays! {
     timed_3: Timed3, 3, true, None;
     timed_2_with_a_ring: Timed2, 2, true, Some(1);
     timed_3_with_a_ring: Timed3, 3, true, Some(2);
+}
+
+fn key_of(writers: Vec<Vec<Call>>, capacity: u8, by_time: bool, free_slot: Option<u8>) -> Config {
+    let mut config = config("key", capacity, writers);
+    (config.by_time, config.free_slot) = (by_time, free_slot);
+    config
 }
 
 fn parent_of(writers: Vec<Vec<Call>>) -> Config {

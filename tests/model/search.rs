@@ -23,16 +23,15 @@ pub(crate) struct Found {
 /// The search keeps only a 64-bit hash of each state. Among 10^7 states two share a hash with a
 /// probability of about 10^-6, and it would then merely miss the states behind the second.
 pub(crate) fn search(config: &Config) -> Found {
-    let hashes = BuildHasherDefault::<DefaultHasher>::default();
     let start = System::new(config);
-    let mut came_from = HashMap::from([(hashes.hash_one(&start), None)]);
+    let mut came_from = HashMap::from([(hash(&start), None)]);
     let mut level = vec![start];
     while !level.is_empty() {
         let mut next_level = Vec::new();
         for state in level {
-            let hash = hashes.hash_one(&state);
+            let here = hash(&state);
             if let Some(property) = broken(&state, config) {
-                let way = way(&came_from, hash);
+                let way = way(&came_from, here);
                 return Found {
                     states: came_from.len(),
                     counterexample: Some((property, way)),
@@ -40,8 +39,8 @@ pub(crate) fn search(config: &Config) -> Found {
             }
             for action in state.actions(config) {
                 let next = state.after(action, config);
-                if let Entry::Vacant(vacant) = came_from.entry(hashes.hash_one(&next)) {
-                    vacant.insert(Some((hash, action)));
+                if let Entry::Vacant(vacant) = came_from.entry(hash(&next)) {
+                    vacant.insert(Some((here, action)));
                     next_level.push(next);
                 }
             }
@@ -52,6 +51,11 @@ pub(crate) fn search(config: &Config) -> Found {
         states: came_from.len(),
         counterexample: None,
     }
+}
+
+/// What stands for a state.
+pub(crate) fn hash(state: &System) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(state)
 }
 
 /// The steps that lead to a state.

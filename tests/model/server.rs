@@ -188,9 +188,11 @@ impl Bucket {
         !self.sealed && self.count < rules.capacity
     }
 
+    /// Whether the filter of a statement matches the bucket, which leaves out one that holds some of the items.
     fn takes(&self, items: &[Item], slot: u8, rules: &Rules) -> bool {
         !self.sealed
             && self.slot == slot
+            && !(rules.has_identity && holds_any(&self.items, items))
             && usize::from(self.count) + items.len() <= usize::from(rules.capacity)
     }
 
