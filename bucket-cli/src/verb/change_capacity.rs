@@ -48,10 +48,8 @@ impl Verb for ChangeCapacity {
 
 /// Counts the buckets that hold too many items for the capacity, or too few.
 async fn planned<T: Bucket>(db: &Database, repack: bool) -> Outcome {
-    let (collection, capacity) = (
-        db.collection::<Document>(T::SPEC.collection),
-        T::SPEC.capacity,
-    );
+    let collection = db.collection::<Document>(T::SPEC.collection);
+    let capacity = T::SPEC.capacity;
     let count = |counts: Document| collection.count_documents(doc! { T::SPEC.count: counts });
     let buckets = count(doc! { "$type": "number" }).await?;
     let above = count(doc! { "$gt": capacity }).await?;

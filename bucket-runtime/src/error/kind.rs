@@ -148,7 +148,8 @@ kinds! { collection;
         SeveralOpen =>
             "the index `{OPEN_INDEX}` cannot be created because a key has several open buckets; seal all but \
              the newest of each key by setting `sealed` to the bucket's own `_id`, as `Trade::repair(&db)` \
-             does for a struct `Trade`, and `repair` on its command line; if a `change_capacity` was interrupted, call it again instead";
+             does for a struct `Trade`, and `repair` on its command line; if a `change_capacity` was \
+             interrupted, call it again instead";
     }
 
     /// Whether items of one key, or of one parent, already have the same identity, so that `unique` cannot hold.
