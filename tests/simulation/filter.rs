@@ -1,19 +1,38 @@
 //! Whether a document matches a filter: exactly the operators that the runtime's commands use.
 
-use std::cmp::Ordering;
+use std::{borrow::Cow, cmp::Ordering};
 
 use bucket_runtime::bson::{Bson, Document};
+
+use crate::expression::is_true;
 
 /// Whether the document matches. An operator that is not known here is a panic that names it.
 pub(crate) fn matches(filter: &Document, document: &Document) -> bool {
     filter.iter().all(|(name, condition)| match &**name {
         "$or" => list(condition).any(|filter| matches(filter, document)),
         "$and" => list(condition).all(|filter| matches(filter, document)),
+        "$expr" => is_true(condition, document),
         name => {
             assert!(!name.starts_with('$'), "unknown operator {name}");
-            holds(document.get(name), condition)
+            holds(value_at(document, name).as_deref(), condition)
         }
     })
+}
+
+/// The value at a path. Behind an array, those of its elements, as an array.
+pub(crate) fn value_at<'d>(document: &'d Document, path: &str) -> Option<Cow<'d, Bson>> {
+    let Some((name, rest)) = path.split_once('.') else {
+        return document.get(path).map(Cow::Borrowed);
+    };
+    match document.get(name)? {
+        Bson::Document(inner) => value_at(inner, rest),
+        Bson::Array(elements) => {
+            let elements = elements.iter().filter_map(Bson::as_document);
+            let values = elements.filter_map(|element| value_at(element, rest));
+            Some(Cow::Owned(values.map(Cow::into_owned).collect()))
+        }
+        _ => None,
+    }
 }
 
 fn list(filters: &Bson) -> impl Iterator<Item = &Document> {
@@ -34,7 +53,9 @@ fn holds(value: Option<&Bson>, condition: &Bson) -> bool {
             "$ne" => !has(value, operand),
             "$not" => !holds(value, operand),
             "$exists" => value.is_some() == (operand == &Bson::Boolean(true)),
+            "$elemMatch" => value.is_some_and(|value| has_element(value, operand)),
             "$in" => (operand.as_array().into_iter().flatten()).any(|one| has(value, one)),
+            "$nin" => !(operand.as_array().into_iter().flatten()).any(|one| has(value, one)),
             "$lt" => any(value, operand, Ordering::is_lt),
             "$lte" => any(value, operand, Ordering::is_le),
             "$gt" => any(value, operand, Ordering::is_gt),
@@ -49,6 +70,15 @@ fn has(value: Option<&Bson>, wanted: &Bson) -> bool {
     value.map_or(wanted == &Bson::Null, |_| {
         any(value, wanted, Ordering::is_eq)
     })
+}
+
+/// Whether an element of an array matches a filter.
+fn has_element(value: &Bson, filter: &Bson) -> bool {
+    let (Some(elements), Some(filter)) = (value.as_array(), filter.as_document()) else {
+        return false;
+    };
+    let mut elements = elements.iter().filter_map(Bson::as_document);
+    elements.any(|element| matches(filter, element))
 }
 
 fn any(value: Option<&Bson>, operand: &Bson, is: fn(Ordering) -> bool) -> bool {

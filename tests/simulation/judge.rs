@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use bucket_runtime::bson::{Bson, Document};
+use bucket_runtime::bson::{Bson, DateTime, Document};
 
 use crate::{
     filter::number,
-    world::{Told, World},
+    world::{History, Told, World},
 };
 
 /// How far apart the numbers of two writers' items are.
@@ -29,12 +29,15 @@ pub(crate) fn step(world: &World) -> Option<String> {
         if !is_of_key {
             return Some(format!("G4: a read of the key does not find {bucket}"));
         }
+        if !has_its_totals(bucket, &items) {
+            return Some(format!("G2: the rollup of {bucket}"));
+        }
         let is_sealed = matches!(bucket.get("sealed"), Some(Bson::String(_)));
         let is_open = count < Some(world.capacity) && !is_sealed;
-        if is_open && open.insert(key, bucket).is_some() {
+        if is_open && open.insert((key, window(bucket)), bucket).is_some() {
             return Some(format!("G3: a second open bucket, {bucket}"));
         }
-        for item in items {
+        for (item, _) in items {
             if let Some(other) = stored.insert(item, bucket) {
                 return Some(format!(
                     "G1: item {item} is stored in {other} and in {bucket}"
@@ -46,35 +49,43 @@ pub(crate) fn step(world: &World) -> Option<String> {
 }
 
 /// What a guarantee says at the end, when no command is on its way any more.
-pub(crate) fn end(world: &World, is_numbered: bool) -> Option<String> {
+pub(crate) fn end(world: &World, is_in_order: bool) -> Option<String> {
     let mut buckets: Vec<_> = buckets(world).collect();
     buckets.sort_by_key(|bucket| bucket.get_str("_id").ok());
     // In the order in which a read of each key returns them: a key's ids begin alike.
-    let stored: Vec<i64> = buckets.iter().flat_map(|bucket| items(bucket)).collect();
-    for (item, told) in &world.told {
-        match (told, stored.contains(item)) {
-            (Told::Stored, false) => {
-                return Some(format!("G1: item {item} was acknowledged, and is lost"));
-            }
-            (Told::Failed, true) => {
-                return Some(format!("G1: item {item} has failed, and is stored"));
-            }
-            _ => {}
-        }
+    let stored: BTreeMap<i64, i64> = buckets.iter().flat_map(|bucket| items(bucket)).collect();
+    let broken = |(item, history)| contradiction(history, stored.get(item).copied());
+    if let Some((item, what)) = (world.told.iter()).find_map(|told| Some((told.0, broken(told)?))) {
+        return Some(format!("G1: item {item} {what}"));
     }
-    is_numbered.then(|| out_of_order(world, &buckets)).flatten()
+    is_in_order.then(|| out_of_order(world, &buckets)).flatten()
 }
 
-/// With numbers, what one writer was told to be stored is read in the order in which it was appended.
+/// What callers were told that is not true of the item, which has been changed so often, if it is stored.
+fn contradiction(history: &History, stored: Option<i64>) -> Option<&'static str> {
+    let (least, most) = history.changes;
+    match (history.appended, history.removed, stored) {
+        (Told::Done, Told::Failed, None) => Some("was acknowledged, and is lost"),
+        (Told::Failed, _, Some(_)) => Some("has failed, and is stored"),
+        (_, Told::Done, Some(_)) => Some("was removed, and is stored"),
+        (_, _, Some(changes)) if changes < least => Some("has lost an acknowledged change"),
+        (_, _, Some(changes)) if changes > most => {
+            Some("was changed twice, or by a call that has failed")
+        }
+        _ => None,
+    }
+}
+
+/// What one writer was told to be stored is read in the order in which it was appended.
 fn out_of_order(world: &World, buckets: &[&Document]) -> Option<String> {
     let mut last = BTreeMap::new();
     for bucket in buckets {
         let key = bucket.get("sensor").and_then(number);
-        for item in items(bucket) {
-            if world.told.get(&item) != Some(&Told::Stored) {
+        for (item, _) in items(bucket) {
+            if world.told.get(&item).map(|history| history.appended) != Some(Told::Done) {
                 continue;
             }
-            let earlier = last.insert((key, item / WRITER), item);
+            let earlier = last.insert((key, window(bucket), item / WRITER), item);
             if let Some(earlier) = earlier.filter(|earlier| *earlier > item) {
                 return Some(format!("G5: item {item} is read after {earlier}"));
             }
@@ -91,10 +102,29 @@ fn buckets(world: &World) -> impl Iterator<Item = &Document> {
     documents.filter(move |document| !is_ring(document))
 }
 
-/// The items of a bucket.
-fn items(bucket: &Document) -> Vec<i64> {
+/// The time window of a bucket, if there are any.
+fn window(bucket: &Document) -> Option<DateTime> {
+    bucket.get_datetime("window").ok().copied()
+}
+
+/// Whether the rollup of a bucket, if it keeps one, is that of its items.
+fn has_its_totals(bucket: &Document, items: &[(i64, i64)]) -> bool {
+    let Ok(rollup) = bucket.get_document("rollup") else {
+        return true;
+    };
+    let total = |name| number(rollup.get_document("changes").ok()?.get(name)?);
+    let changes = || items.iter().map(|(_, changes)| *changes);
+    total("count") == Some(items.len() as i64)
+        && total("sum").unwrap_or(0) == changes().sum::<i64>()
+        && total("max") == changes().max()
+}
+
+/// The items of a bucket, and how often each has been changed.
+fn items(bucket: &Document) -> Vec<(i64, i64)> {
     let items = bucket.get_array("items").into_iter().flatten();
+    let items = items.filter_map(Bson::as_document);
+    let field = |item: &Document, name| item.get(name).and_then(number);
     items
-        .filter_map(|item| number(item.as_document()?.get("n")?))
+        .filter_map(|item| Some((field(item, "n")?, field(item, "changes")?)))
         .collect()
 }

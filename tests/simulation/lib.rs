@@ -1,20 +1,24 @@
 //! The real engine against a simulated server, on one thread, with paused time and faults by a seed.
 //!
 //! A schedule is the run of one seed: two or three handles with four writers, who append to two keys one by one or
-//! load many items, with rings or without. Commands wait for random times; commands and answers are lost, commands are
-//! interrupted between statements, primaries change and roll back what no majority has, calls are dropped, and a
-//! process crashes. The judge looks at G1 to G4 after each statement, and at the end at what callers were told, and
-//! at the order of each writer's items (G5).
+//! load many items, and remove and change items of theirs. Buckets are numbered, with rings or without, or timed, or
+//! stand in time windows and keep a rollup; items may be unique, and two writers may have the same ones. Commands wait
+//! for random times; commands and answers are lost, commands are interrupted between statements, primaries change and
+//! roll back what no majority has, calls are dropped, and a process crashes. The judge looks at G1 to G4 and at
+//! rollups after each statement, and at the end at what callers were told, and at the order of each writer's items (G5).
 //!
-//! The server is a few hundred lines (`store.rs`, `filter.rs`, `update.rs`) that know just what these calls send, and
-//! panic at anything else. `replay.rs` lets a real server do the same, and compares each answer.
+//! The server is a few hundred lines (`store.rs`, `filter.rs`, `update.rs`, and for edits `expression.rs` and
+//! `pipeline.rs`) that know just what these calls send, and panic at anything else. `replay.rs` lets a real server do
+//! the same, and compares each answer.
 //!
-//! Not simulated: edits, unique items, windows, outliers, transactions, and a change of the capacity.
+//! Not simulated: outliers, transactions, and a change of the capacity.
 
 mod driver;
+mod expression;
 mod filter;
 mod judge;
 mod network;
+mod pipeline;
 #[cfg(test)]
 mod replay;
 mod schedule;

@@ -185,6 +185,9 @@ impl Network {
                 world.begin(session, command)?;
             }
             let written = world.write(session, command, at);
+            if command.contains_key("findAndModify") {
+                return Ok(doc! { "value": written?.0.value });
+            }
             if answer.add(at, written) && is_ordered {
                 break;
             }

@@ -72,13 +72,14 @@ async fn ask(
     let mut command = recorded.command.clone();
     let verb = command.keys().next().cloned().unwrap_or_default();
     command.insert(verb.clone(), name);
-    if command.contains_key("txnNumber") {
+    let reads = ["find", "aggregate"].contains(&&*verb);
+    if command.contains_key("txnNumber") && verb != "findAndModify" {
         command.insert("stmtIds", vec![recorded.at as i32]);
     }
     match command.get_i64("limit") {
         // The driver sends a negative one so.
         Ok(limit) => drop(command.insert("limit", limit.abs())),
-        Err(_) if verb == "find" => {}
+        Err(_) if reads => {}
         Err(_) => drop(command.insert("writeConcern", doc! { "w": 1 })),
     }
     let reply = db.run_command(command).session(session).await;
@@ -92,7 +93,7 @@ async fn ask(
         return Err((error.get_i32("code").unwrap_or_default(), text.to_owned()));
     }
     Ok(match &*verb {
-        "find" => {
+        "find" | "aggregate" => {
             let rows = reply
                 .get_document("cursor")
                 .and_then(|cursor| cursor.get_array("firstBatch"));
@@ -107,8 +108,11 @@ async fn ask(
                 n: reply.get_i32("n").unwrap_or_default(),
                 modified: reply.get_i32("nModified").unwrap_or_default(),
                 upserted,
+                value: reply.get_document("value").ok().cloned(),
             };
-            Answered::Wrote(effect, reply.contains_key("retriedStmtIds"))
+            let mut before = ["retriedStmtIds", "retriedStmtId"].into_iter();
+            let was_before = before.any(|name| reply.contains_key(name));
+            Answered::Wrote(effect, was_before)
         }
     })
 }

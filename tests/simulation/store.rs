@@ -1,9 +1,12 @@
 //! One collection in memory: documents, unique indexes, and single statements.
 
-use bucket_runtime::bson::{Bson, Document, doc, oid::ObjectId};
+use std::borrow::Cow;
+
+use bucket_runtime::bson::{Bson, Document, oid::ObjectId};
 
 use crate::{
-    filter::{compare, matches, number},
+    filter::{compare, matches, number, value_at},
+    pipeline::{self, projected, sort},
     update::{new_document, updated},
 };
 
@@ -11,14 +14,16 @@ use crate::{
 pub type Refusal = (i32, String);
 
 /// What a statement did.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Effect {
-    /// The documents that it found or inserted.
+    /// The documents that it found, inserted or deleted.
     pub n: i32,
     /// Those that it changed.
     pub modified: i32,
     /// The id of a document that an upsert inserted.
     pub upserted: Option<Bson>,
+    /// The document that `findAndModify` has changed.
+    pub value: Option<Document>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -45,15 +50,11 @@ impl Store {
             return Ok(Effect {
                 n: 1,
                 modified,
-                upserted: None,
+                ..Effect::default()
             });
         }
         if !statement.get_bool("upsert").unwrap_or(false) {
-            return Ok(Effect {
-                n: 0,
-                modified: 0,
-                upserted: None,
-            });
+            return Ok(Effect::default());
         }
         let begun = new_document(filter);
         let mut new = updated(begun.clone(), update, true);
@@ -75,8 +76,34 @@ impl Store {
         self.insert(new)?;
         Ok(Effect {
             n: 1,
-            modified: 0,
             upserted: Some(id),
+            ..Effect::default()
+        })
+    }
+
+    /// Carries out a command `findAndModify`.
+    pub(crate) fn change(&mut self, command: &Document) -> Result<Effect, Refusal> {
+        let found = self.find(part(command, "query"), command.get_str("hint").ok())?;
+        let Some(at) = found.into_iter().next() else {
+            return Ok(Effect::default());
+        };
+        let pipeline = command.get_array("update").expect("a pipeline");
+        let after = pipeline::updated(self.documents[at].clone(), pipeline);
+        self.check_unique(&after, Some(at))?;
+        self.documents[at] = after.clone();
+        Ok(Effect {
+            value: Some(after),
+            ..Effect::default()
+        })
+    }
+
+    /// Carries out one statement of a command `delete`.
+    pub(crate) fn delete(&mut self, statement: &Document) -> Result<Effect, Refusal> {
+        let found = self.find(part(statement, "q"), None)?.into_iter().next();
+        found.map(|at| self.documents.remove(at));
+        Ok(Effect {
+            n: i32::from(found.is_some()),
+            ..Effect::default()
         })
     }
 
@@ -85,28 +112,32 @@ impl Store {
         self.documents.push(new);
         Ok(Effect {
             n: 1,
-            modified: 0,
-            upserted: None,
+            ..Effect::default()
         })
+    }
+
+    /// The results of a command `aggregate`.
+    pub(crate) fn aggregate(&self, command: &Document) -> Vec<Document> {
+        let pipeline = command.get_array("pipeline").expect("a pipeline");
+        pipeline::results(self.documents.clone(), pipeline)
     }
 
     /// The rows of a command `find`.
     pub(crate) fn read(&self, command: &Document) -> Result<Vec<Document>, Refusal> {
         let filter = part(command, "filter");
         let found = self.find(filter, command.get_str("hint").ok())?;
-        let mut found: Vec<_> = found.into_iter().map(|at| &self.documents[at]).collect();
-        match command.get("sort") {
-            None => {}
-            Some(sort) if sort == &doc! { "_id": -1 }.into() => {
-                found.sort_by(|one, other| other.get_str("_id").ok().cmp(&one.get_str("_id").ok()));
-            }
-            Some(other) => panic!("unknown sort {other}"),
+        let mut found = Vec::from_iter(found.into_iter().map(|at| self.documents[at].clone()));
+        if let Ok(order) = command.get_document("sort") {
+            sort(&mut found, order);
         }
         let limit = command.get("limit").and_then(number);
-        let limit = limit.map_or(usize::MAX, |limit| limit.unsigned_abs() as usize);
-        let fields = command.get_document("projection").ok();
-        let rows = found.into_iter().take(limit);
-        Ok(rows.map(|document| projected(document, fields)).collect())
+        found.truncate(limit.map_or(usize::MAX, |limit| limit.unsigned_abs() as usize));
+        if let Ok(fields) = command.get_document("projection") {
+            found
+                .iter_mut()
+                .for_each(|document| *document = projected(document, fields));
+        }
+        Ok(found)
     }
 
     /// The places of the documents that match, by the index of this name. A partial index holds no others.
@@ -180,10 +211,10 @@ fn holds(index: &Document, document: &Document) -> bool {
 fn entries(index: &Document, document: &Document) -> Vec<Vec<Bson>> {
     let mut entries = vec![Vec::new()];
     for name in part(index, "key").keys() {
-        let values = match document.get(name) {
+        let values = match value_at(document, name).map(Cow::into_owned) {
             None => vec![Bson::Null],
-            Some(Bson::Array(values)) => values.clone(),
-            Some(value) => vec![value.clone()],
+            Some(Bson::Array(values)) => values,
+            Some(value) => vec![value],
         };
         let with = |entry: &Vec<Bson>| {
             let entry = entry.clone();
@@ -205,19 +236,4 @@ fn has(entries: &[Vec<Bson>], wanted: &[Bson]) -> bool {
             .zip(wanted)
             .all(|(one, other)| is_same(one, other))
     })
-}
-
-/// These fields of a document; all of them without a projection.
-fn projected(document: &Document, fields: Option<&Document>) -> Document {
-    let Some(fields) = fields else {
-        return document.clone();
-    };
-    let mut result = doc! { "_id": document.get("_id").cloned() };
-    for (name, shown) in fields {
-        assert_eq!(shown, &Bson::Int32(1), "unknown projection {fields}");
-        if let Some(value) = document.get(name) {
-            result.insert(name, value.clone());
-        }
-    }
-    result
 }

@@ -18,6 +18,12 @@ pub enum Safeguard {
     ImpossibleId,
     /// A command ends with the first statement that is refused.
     Order,
+    /// A filter leaves out buckets that hold the item.
+    Identity,
+    /// An edit changes a bucket whose items are as they were read.
+    Unchanged,
+    /// The removal of an item from a full bucket seals it.
+    SealedByRemoval,
     /// An opening in a numbered slot stands behind a statement that changes the ring.
     RingGuard,
     /// No command arrives after its repetition was answered: of this the driver and the engine cannot be sure, and
@@ -27,13 +33,16 @@ pub enum Safeguard {
 
 impl Safeguard {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::UniqueIndexes,
         Self::Numbers,
         Self::Majority,
         Self::Capacity,
         Self::ImpossibleId,
         Self::Order,
+        Self::Identity,
+        Self::Unchanged,
+        Self::SealedByRemoval,
         Self::RingGuard,
         Self::NoLateCopies,
     ];
@@ -42,6 +51,22 @@ impl Safeguard {
     pub(crate) fn undo(self, command: &mut Document) {
         if self == Self::Order && command.contains_key("ordered") {
             command.insert("ordered", false);
+        }
+        match self {
+            Self::Unchanged => {
+                if let Ok(filter) = command.get_document_mut("query") {
+                    filter.remove("$expr");
+                }
+            }
+            Self::SealedByRemoval => {
+                if let Ok(stages) = command.get_array_mut("update")
+                    && let Some(Bson::Document(last)) = stages.last_mut()
+                    && let Ok(fields) = last.get_document_mut("$set")
+                {
+                    fields.remove("sealed");
+                }
+            }
+            _ => {}
         }
         let Ok(statements) = command.get_array_mut("updates") else {
             return;
@@ -68,6 +93,11 @@ impl Safeguard {
             Self::Capacity => {
                 if let Ok(filter) = statement.get_document_mut("q") {
                     filter.remove("count");
+                }
+            }
+            Self::Identity => {
+                if let Ok(filter) = statement.get_document_mut("q") {
+                    filter.remove("items.n");
                 }
             }
             Self::ImpossibleId => {

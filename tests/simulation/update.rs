@@ -1,25 +1,48 @@
 //! What an update makes of a document: exactly the operators that the runtime's commands use.
 
+use std::cmp::Ordering;
+
 use bucket_runtime::bson::{Bson, Document};
 
-use crate::filter::number;
+use crate::filter::{compare, number};
 
 /// The document after the update. Those fields are set, too, that only a new document gets.
 pub(crate) fn updated(mut document: Document, update: &Document, is_new: bool) -> Document {
     for (operator, fields) in update {
         let fields = fields.as_document().cloned().unwrap_or_default();
-        for (name, value) in fields {
+        for (path, value) in fields {
+            let (document, name) = place(&mut document, path);
             match &**operator {
                 "$set" => drop(document.insert(name, value)),
                 "$setOnInsert" if is_new => drop(document.insert(name, value)),
                 "$setOnInsert" => {}
-                "$inc" => increase(&mut document, name, value),
-                "$push" => push(&mut document, name, value),
+                "$inc" => increase(document, name, value),
+                "$max" => raise(document, name, value),
+                "$push" => push(document, name, value),
                 other => panic!("unknown operator {other}"),
             }
         }
     }
     document
+}
+
+/// The document with the last part of a path, which is created on the way, and the field's name there.
+fn place(document: &mut Document, path: String) -> (&mut Document, String) {
+    let Some((outer, rest)) = path.split_once('.') else {
+        return (document, path);
+    };
+    let inner = document.entry(outer.to_owned());
+    match inner.or_insert_with(|| Document::new().into()) {
+        Bson::Document(inner) => place(inner, rest.to_owned()),
+        other => panic!("{path} leads into {other}"),
+    }
+}
+
+fn raise(document: &mut Document, name: String, value: Bson) {
+    let is_less = |before: &Bson| compare(before, &value).is_some_and(Ordering::is_lt);
+    if document.get(&name).is_none_or(is_less) {
+        document.insert(name, value);
+    }
 }
 
 fn increase(document: &mut Document, name: String, by: Bson) {

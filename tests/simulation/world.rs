@@ -6,17 +6,27 @@ use bucket_runtime::bson::{Document, doc};
 
 use crate::{
     filter::number,
-    judge,
+    judge::{self, WRITER},
+    pipeline::projected,
     store::{Effect, Refusal, Store},
     undone::Safeguard,
 };
 
-/// What a caller was told of its item.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a caller was told of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Told {
-    Stored,
+    Done,
     Maybe,
     Failed,
+}
+
+/// What callers were told of an item.
+#[derive(Debug)]
+pub(crate) struct History {
+    pub(crate) appended: Told,
+    pub(crate) removed: Told,
+    /// How many of its changes were acknowledged, and how many may have been made.
+    pub(crate) changes: (i64, i64),
 }
 
 /// A statement or a read as the server has carried it out.
@@ -66,6 +76,8 @@ pub(crate) struct World {
     pub(crate) term: u64,
     pub(crate) undone: Option<Safeguard>,
     random: u64,
+    /// Decides which items have which key.
+    salt: i64,
     pub(crate) capacity: i64,
     /// Whether faults and delays occur.
     pub(crate) is_rough: bool,
@@ -73,7 +85,7 @@ pub(crate) struct World {
     /// The handles whose process has ended.
     pub(crate) crashed: BTreeSet<String>,
     /// What callers were told of their items, in the order of their writers.
-    pub(crate) told: BTreeMap<i64, Told>,
+    pub(crate) told: BTreeMap<i64, History>,
     /// The schedule as text, if it was asked for.
     pub(crate) trace: Option<Vec<String>>,
     /// What the server has carried out, if it was asked for. No write is then rolled back.
@@ -92,6 +104,7 @@ impl World {
             term: 1,
             undone,
             random: seed,
+            salt: 0,
             capacity,
             is_rough: false,
             wire_version: 17,
@@ -105,7 +118,13 @@ impl World {
         if world.below(2) == 1 {
             world.wire_version = 27;
         }
+        world.salt = world.below(4) as i64;
         world
+    }
+
+    /// The key of an item.
+    pub(crate) fn sensor(&self, item: i64) -> i64 {
+        i64::from((item + item / WRITER + self.salt) % 4 == 0)
     }
 
     /// A random number below this one (splitmix64).
@@ -149,6 +168,11 @@ impl World {
         if self.failure.is_none() {
             self.failure = judge::step(self);
         }
+    }
+
+    /// A guarantee is broken, if none was before.
+    pub(crate) fn fail(&mut self, what: impl FnOnce() -> String) {
+        self.failure.get_or_insert_with(what);
     }
 
     /// Begins a numbered command: a refusal if the session has seen a later number.
@@ -209,14 +233,22 @@ impl World {
             return Ok((effect.clone(), true));
         }
         let statement = statements(command)[at];
-        let is_insert = command.contains_key("insert");
-        let effect = match is_insert {
-            true => store.insert(statement.clone()),
-            false => store.update(statement),
+        let mut effect = match command.keys().next().map(String::as_str) {
+            Some("insert") => store.insert(statement.clone()),
+            Some("delete") => store.delete(statement),
+            Some("findAndModify") => store.change(statement),
+            _ => store.update(statement),
         }?;
-        let has_written = is_insert || effect.modified > 0 || effect.upserted.is_some();
+        let has_written = match command.contains_key("update") && command.contains_key("updates") {
+            true => effect.modified > 0 || effect.upserted.is_some(),
+            false => effect.n > 0 || effect.value.is_some(),
+        };
         if let (true, Some(session)) = (has_written, session) {
             session.done.insert(at, effect.clone());
+        }
+        // A repeated command gets the whole document.
+        if let (Some(value), Ok(fields)) = (&mut effect.value, command.get_document("fields")) {
+            *value = projected(value, fields);
         }
         Ok((effect, false))
     }
@@ -237,6 +269,7 @@ impl World {
                 Ok(Answered::Done)
             }
             Some("find") => store.read(command).map(Answered::Read),
+            Some("aggregate") => Ok(Answered::Read(store.aggregate(command))),
             other => panic!("unknown command {other:?}"),
         };
         self.record("", command, 0, &answer);
@@ -257,7 +290,7 @@ impl World {
             return;
         };
         let mut command = command.clone();
-        for name in ["updates", "documents"] {
+        for name in STATEMENTS {
             if let Ok(statements) = command.get_array_mut(name) {
                 *statements = vec![statements[at].clone()];
             }
@@ -275,11 +308,17 @@ fn rows(rows: Vec<Document>) -> Document {
     doc! { "rows": rows }
 }
 
-/// The statements, or documents, of a write.
+/// Where commands hold their statements.
+const STATEMENTS: [&str; 3] = ["updates", "documents", "deletes"];
+
+/// The statements, or documents, of a write. A `findAndModify` is one itself.
 pub(crate) fn statements(command: &Document) -> Vec<&Document> {
-    let all = command
-        .get_array("updates")
-        .or_else(|_| command.get_array("documents"));
+    if command.contains_key("findAndModify") {
+        return vec![command];
+    }
+    let all = STATEMENTS
+        .iter()
+        .find_map(|name| command.get_array(name).ok());
     all.into_iter()
         .flatten()
         .filter_map(|statement| statement.as_document())

@@ -6,7 +6,7 @@ use mongodb::{
     options::{Hint, ReturnDocument},
 };
 
-use super::{target::Target, with_session};
+use super::{simulated, target::Target, with_session};
 use crate::Result;
 
 impl Target<'_> {
@@ -35,6 +35,13 @@ impl Target<'_> {
         fields: Document,
         session: Option<&mut ClientSession>,
     ) -> Result<Option<Document>> {
+        simulated!(
+            self.server,
+            session,
+            true,
+            (self.server).change_command(filter, pipeline, hint, fields),
+            |answer| simulated::changed(answer).map_err(|error| self.write_error(error))
+        );
         let mut action = (self.server.collection)
             .find_one_and_update(filter, pipeline)
             .projection(fields)

@@ -109,6 +109,29 @@ impl Server {
         Ok(doc! { "insert": name, "documents": self::documents(documents)?, "ordered": ordered })
     }
 
+    pub(super) fn change_command(
+        &self,
+        filter: Document,
+        pipeline: Vec<Document>,
+        hint: Option<&str>,
+        fields: Document,
+    ) -> Document {
+        let mut command = doc! {
+            "findAndModify": self.collection.name(),
+            "query": filter,
+            "update": pipeline,
+            "new": true,
+            "fields": fields,
+        };
+        command.extend(hint.map(|hint| ("hint".to_owned(), hint.into())));
+        command
+    }
+
+    pub(super) fn delete_command(&self, filter: Document) -> Document {
+        let delete = doc! { "q": filter, "limit": 1 };
+        doc! { "delete": self.collection.name(), "deletes": [delete] }
+    }
+
     /// Sends a command to the simulated server. An action of the driver without a session takes one of the driver's.
     pub(super) fn simulate(
         &self,
@@ -166,6 +189,19 @@ pub(super) fn updated(answer: SimulatedAnswer) -> Result<UpdateResult, DriverErr
         None => number("n"),
     };
     Ok(result)
+}
+
+/// The document that an edit has changed.
+pub(super) fn changed(answer: SimulatedAnswer) -> Result<Option<Document>, DriverError> {
+    match answer?.remove("value") {
+        Some(Bson::Document(changed)) => Ok(Some(changed)),
+        _ => Ok(None),
+    }
+}
+
+/// Whether a document was deleted.
+pub(super) fn deleted(answer: SimulatedAnswer) -> Result<bool, DriverError> {
+    Ok(written(answer)?.get_i32("n").is_ok_and(|n| n > 0))
 }
 
 /// The answer to a write by the driver, which is an error if it holds one.

@@ -223,6 +223,13 @@ impl Target<'_> {
         filter: Document,
         session: Option<&mut ClientSession>,
     ) -> crate::Result<bool> {
+        simulated!(
+            self.server,
+            session,
+            true,
+            self.server.delete_command(filter),
+            |answer| simulated::deleted(answer).map_err(|error| self.write_error(error))
+        );
         let action = self.server.collection.delete_one(filter);
         let result = with_session!(self.server, action, session);
         let result = result.map_err(|error| self.write_error(error))?;

@@ -1,0 +1,111 @@
+//! Aggregation pipelines: exactly the stages that the runtime's commands use.
+
+use bucket_runtime::bson::{Bson, Document};
+
+use crate::{
+    expression::evaluate,
+    filter::{matches, number},
+};
+
+/// The results of a pipeline.
+pub(crate) fn results(mut rows: Vec<Document>, pipeline: &[Bson]) -> Vec<Document> {
+    for (stage, operand) in pipeline.iter().flat_map(stage) {
+        rows = match (&**stage, operand) {
+            ("$match", Bson::Document(filter)) => {
+                rows.retain(|row| matches(filter, row));
+                rows
+            }
+            ("$sort", Bson::Document(order)) => {
+                sort(&mut rows, order);
+                rows
+            }
+            ("$limit", limit) => {
+                rows.truncate(number(limit).unwrap_or(0) as usize);
+                rows
+            }
+            ("$set", Bson::Document(fields)) => {
+                rows.into_iter().map(|row| set(row, fields)).collect()
+            }
+            ("$unwind", operand) => rows.iter().flat_map(|row| unwound(row, operand)).collect(),
+            ("$project", Bson::Document(fields)) => {
+                rows.iter().map(|row| projected(row, fields)).collect()
+            }
+            (other, _) => panic!("unknown stage {other}"),
+        };
+    }
+    rows
+}
+
+/// A document after the stages of an update.
+pub(crate) fn updated(document: Document, pipeline: &[Bson]) -> Document {
+    pipeline
+        .iter()
+        .flat_map(stage)
+        .fold(document, |document, (stage, operand)| {
+            match (&**stage, operand) {
+                ("$set", Bson::Document(fields)) => set(document, fields),
+                (other, _) => panic!("unknown stage {other}"),
+            }
+        })
+}
+
+fn stage(stage: &Bson) -> Option<(&String, &Bson)> {
+    stage.as_document()?.iter().next()
+}
+
+/// By the documents' ids, which are text.
+pub(crate) fn sort(rows: &mut [Document], order: &Document) {
+    rows.sort_by(|one, other| one.get_str("_id").ok().cmp(&other.get_str("_id").ok()));
+    match (order.len(), order.get_i32("_id")) {
+        (1, Ok(1)) => {}
+        (1, Ok(-1)) => rows.reverse(),
+        _ => panic!("unknown sort {order}"),
+    }
+}
+
+/// All values are those of the document before the stage.
+fn set(document: Document, fields: &Document) -> Document {
+    let mut after = document.clone();
+    for (name, value) in fields {
+        match evaluate(value, &document) {
+            Some(value) => drop(after.insert(name, value)),
+            None => drop(after.remove(name)),
+        }
+    }
+    after
+}
+
+/// A document for each element of an array.
+fn unwound(row: &Document, operand: &Bson) -> Vec<Document> {
+    let options = operand.as_document();
+    let path = options.map_or(operand.as_str(), |options| options.get_str("path").ok());
+    let path = path
+        .and_then(|path| path.strip_prefix('$'))
+        .unwrap_or_default();
+    let index = options.and_then(|options| options.get_str("includeArrayIndex").ok());
+    let elements = row.get_array(path).into_iter().flatten();
+    let one = elements.enumerate().map(|(at, element)| {
+        let mut row = row.clone();
+        row.insert(path, element.clone());
+        row.extend(index.map(|name| (name.to_owned(), Bson::Int64(at as i64))));
+        row
+    });
+    one.collect()
+}
+
+/// Those fields that are 1, and those that are computed, in the order that the server gives them.
+pub(crate) fn projected(row: &Document, fields: &Document) -> Document {
+    let is_shown = |value: &Bson| number(value) == Some(1);
+    let hides_id = fields.get("_id").and_then(number) == Some(0);
+    let kept = row.iter().filter(|(name, _)| match &***name {
+        "_id" => !hides_id,
+        name => fields.get(name).is_some_and(is_shown),
+    });
+    let mut result = Document::from_iter(kept.map(|(name, value)| (name.clone(), value.clone())));
+    for (name, value) in fields {
+        if !is_shown(value) && name != "_id" {
+            result.extend(evaluate(value, row).map(|value| (name.clone(), value)));
+        }
+    }
+    result
+}
