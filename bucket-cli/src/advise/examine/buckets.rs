@@ -51,6 +51,7 @@ pub(super) async fn judge<'s>(
         layout,
         has_index: capacity.is_some(),
         is_exact,
+        is_all: reading.is_all,
         several_open: number(source, open, "keys").await?,
         out_of_order: sorted.map_or(out_of_order, |counts| Some(counts.out_of_order)),
         busiest_minute: sorted.map_or(busiest_minute, |counts| Some(counts.busiest_minute)),
