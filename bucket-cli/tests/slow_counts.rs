@@ -117,6 +117,25 @@ async fn a_sample_is_counted_if_the_whole_cannot_be() {
     assert_eq!(newcomer.advise("buckets", "--all").await.0, 1);
 }
 
+/// The reading ends after 256 MiB, and the sample that is counted has no more documents.
+#[tokio::test]
+async fn a_count_takes_no_larger_sample_than_the_reading() {
+    let Some((_server, newcomer)) = newcomer().await else {
+        return;
+    };
+    for from in (0..75).step_by(15) {
+        store(&newcomer, "buckets", 15, |n| bucket(from + n, 800_000)).await;
+    }
+    refuse(&newcomer, doc! { "times": 1 }, 50).await;
+    let (code, report) = newcomer.advise("buckets", "").await;
+    for sampled in [
+        "about 75 documents, a sample of 68 read",
+        "a sample of 68 buckets with 340 items",
+    ] {
+        assert!(code == 0 && report.contains(sampled), "{report}");
+    }
+}
+
 /// `--all` is advice for those who have not asked for it.
 #[tokio::test]
 async fn a_refused_count_is_called_so() {
