@@ -35,25 +35,31 @@ async fn fail(newcomer: &Newcomer, point: &str, mode: impl Into<Bson>, data: Doc
     admin.run_command(command).await.unwrap();
 }
 
+/// Items with a text of so many bytes.
+fn items(count: i64, bytes: usize) -> Vec<Bson> {
+    let items = (0..count).map(|n| Bson::from(doc! { "n": n, "text": "x".repeat(bytes) }));
+    items.collect()
+}
+
+/// A numbered bucket of one of a hundred users.
+fn bucket(n: i64, bytes: usize) -> Document {
+    let (user, number) = (n % 100, n / 100);
+    let id = format!("{user}_{number:010}");
+    doc! { "_id": id, "user": user, "count": 5, "items": items(5, bytes) }
+}
+
+async fn store(newcomer: &Newcomer, name: &str, count: i64, document: impl Fn(i64) -> Document) {
+    let documents: Vec<_> = (0..count).map(document).collect();
+    newcomer.store(name, &documents).await;
+}
+
 /// Fills three collections with so many documents each: flat ones of a hundred keys, arrays, and numbered buckets.
 async fn fill(newcomer: &Newcomer, count: i64) {
-    let items = |count: i64| {
-        let items = (0..count).map(|n| Bson::from(doc! { "n": n, "text": "x".repeat(50) }));
-        items.collect::<Vec<_>>()
-    };
     let visit = |n: i64| doc! { "user_id": n % 100, "page": format!("page {n}") };
-    let parent = |n: i64| doc! { "items": items(if n % 100 == 0 { 1000 } else { n % 7 }) };
-    let bucket = |n: i64| {
-        let (user, number) = (n % 100, n / 100);
-        doc! { "_id": format!("{user}_{number:010}"), "user": user, "count": 5, "items": items(5) }
-    };
-    let store = async |name: &str, document: &dyn Fn(i64) -> Document| {
-        let documents: Vec<_> = (0..count).map(document).collect();
-        newcomer.store(name, &documents).await;
-    };
-    store("flat", &visit).await;
-    store("arrays", &parent).await;
-    store("buckets", &bucket).await;
+    let parent = |n: i64| doc! { "items": items(if n % 100 == 0 { 1000 } else { n % 7 }, 50) };
+    store(newcomer, "flat", count, visit).await;
+    store(newcomer, "arrays", count, parent).await;
+    store(newcomer, "buckets", count, |n| bucket(n, 50)).await;
 }
 
 /// The server gives up whatever has a limit of time.
@@ -94,7 +100,10 @@ async fn a_sample_is_counted_if_the_whole_cannot_be() {
     for error_code in [50, 146, 292] {
         for (name, sampled) in [
             ("buckets", "a sample of 10,000 buckets with 50,000 items"),
-            ("arrays", "rarer than one in 3,333; `--all` counts all"),
+            (
+                "arrays",
+                "rarer than one in 3,333; the server refused to count all",
+            ),
         ] {
             refuse(&newcomer, once.clone(), error_code).await;
             let (code, report) = newcomer.advise(name, "--all").await;
@@ -106,4 +115,71 @@ async fn a_sample_is_counted_if_the_whole_cannot_be() {
     assert!(report.contains(counted), "{report}");
     refuse(&newcomer, "alwaysOn", 50).await;
     assert_eq!(newcomer.advise("buckets", "--all").await.0, 1);
+}
+
+/// The reading ends after 256 MiB, and the sample that is counted has no more documents.
+#[tokio::test]
+async fn a_count_takes_no_larger_sample_than_the_reading() {
+    let Some((_server, newcomer)) = newcomer().await else {
+        return;
+    };
+    for from in (0..75).step_by(15) {
+        store(&newcomer, "buckets", 15, |n| bucket(from + n, 800_000)).await;
+    }
+    refuse(&newcomer, doc! { "times": 1 }, 50).await;
+    let (code, report) = newcomer.advise("buckets", "").await;
+    for sampled in [
+        "about 75 documents, a sample of 68 read",
+        "a sample of 68 buckets with 340 items",
+    ] {
+        assert!(code == 0 && report.contains(sampled), "{report}");
+    }
+}
+
+/// `--all` is advice for those who have not asked for it.
+#[tokio::test]
+async fn a_refused_count_is_called_so() {
+    let Some((_server, newcomer)) = newcomer().await else {
+        return;
+    };
+    fill(&newcomer, 3000).await;
+    let visit = |n: i64| doc! { "user_id": n % 21_000, "page": format!("page {n}") };
+    store(&newcomer, "visits", 42_000, visit).await;
+    let (first, all_but_one) = (doc! { "times": 1 }, doc! { "skip": 1 });
+    for (name, options, mode, says) in [
+        (
+            "arrays",
+            "",
+            &first,
+            "rarer than one in 1,000; `--all` counts all\n",
+        ),
+        (
+            "arrays",
+            "--all",
+            &first,
+            "rarer than one in 1,000; the server refused to count all\n",
+        ),
+        (
+            "buckets",
+            "",
+            &all_but_one,
+            "not counted: keys with several open buckets (`--all` counts them)\n",
+        ),
+        (
+            "buckets",
+            "--all",
+            &all_but_one,
+            "not counted: keys with several open buckets (the server refused to count them)\n",
+        ),
+        (
+            "visits",
+            "--all",
+            &first,
+            "items per key (20,000 keys, those that came first; the server refused to count the others)\n",
+        ),
+    ] {
+        refuse(&newcomer, mode.clone(), 50).await;
+        let (code, report) = newcomer.advise(name, options).await;
+        assert!(code == 0 && report.contains(says), "{report}");
+    }
 }

@@ -149,7 +149,10 @@ async fn counted_or_sampled(
     let sample = vec![doc! { "$sample": { "size": size } }];
     let rows = source.count([sample, stages].concat()).await?;
     let rows = rows.ok_or_else(|| {
-        Refusal::nothing("the server takes too long to count; try a smaller `--sample`")
+        Refusal::nothing(match reading.is_all {
+            true => "the server refuses to count even a sample; try a small `--sample` instead of `--all`",
+            false => "the server takes too long to count; try a smaller `--sample`",
+        })
     })?;
     Ok((rows, false))
 }

@@ -30,7 +30,7 @@ pub(super) enum Picture {
 #[derive(Debug)]
 pub(super) struct KeysPicture {
     pub(super) keys: ItemsPerKey,
-    /// Whether all items were counted, rather than those of a sample.
+    /// Whether all items were counted.
     pub(super) is_exact: bool,
     /// The recommended capacity, unless buckets are windows.
     pub(super) capacity: Option<u64>,

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use bucket_runtime::bson::{Document, RawDocument, RawDocumentBuf};
 
-use self::order::{BucketOrder, BucketTimes};
+use self::order::{BucketOrder, BucketTimes, OrderCounts};
 use super::shape::value::{ValueShape, scalar_hash};
 use super::shape::{DocumentShape, fields};
 
@@ -79,11 +79,17 @@ impl Scan {
         });
     }
 
-    /// The most buckets that a key opened in a minute, if every bucket was read, and all came in the order of their
-    /// ids and of these times.
-    pub(super) fn busiest_minute(&self, times: &BucketTimes) -> Option<u64> {
+    /// Counts what waits to be sorted, after the last document.
+    pub(super) fn end(&mut self) {
+        if let Some(order) = &mut self.order {
+            order.end();
+        }
+    }
+
+    /// Figures that depend on the order of buckets with these times, if every bucket was read, and could be counted.
+    pub(super) fn order_counts(&self, times: &BucketTimes) -> Option<OrderCounts> {
         let order = self.order.as_ref().filter(|_| self.is_all)?;
-        order.busiest_minute(times)
+        order.counts(times)
     }
 
     fn count_key(&mut self, document: &RawDocument) {
@@ -125,9 +131,21 @@ impl Scan {
 
 /// A hash of a document's key.
 pub(super) fn key_hash(document: &RawDocument, key: &[String]) -> u64 {
+    value_hashes(document, key).fold(0, |all, hash| join(all, hash.unwrap_or(0)))
+}
+
+/// A hash of a document's key; `None` unless each field of the key is there, and neither a document nor an array.
+fn scalar_key_hash(document: &RawDocument, key: &[String]) -> Option<u64> {
+    value_hashes(document, key).try_fold(0, |all, hash| Some(join(all, hash?)))
+}
+
+/// A hash of each field of a document's key.
+fn value_hashes(document: &RawDocument, key: &[String]) -> impl Iterator<Item = Option<u64>> {
     let value = |name: &String| fields(document).find(|(field, _)| field == name);
-    let hashes = key
-        .iter()
-        .map(|name| value(name).and_then(|(_, value)| scalar_hash(value)));
-    hashes.fold(0, |all: u64, hash| all.rotate_left(5) ^ hash.unwrap_or(0))
+    key.iter()
+        .map(move |name| value(name).and_then(|(_, value)| scalar_hash(value)))
+}
+
+fn join(all: u64, hash: u64) -> u64 {
+    all.rotate_left(5) ^ hash
 }

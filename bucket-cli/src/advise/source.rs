@@ -141,6 +141,7 @@ impl Source {
                 break;
             }
         }
+        scan.end();
         scan.in_collection = documents.max(scan.shape.documents);
         match scan.shape.documents {
             0 => Err(Refusal::nothing(format!("{} is empty", self.namespace()))),

@@ -46,6 +46,7 @@ pub(super) async fn judge<'s>(
         layout,
         advice: Advice::of(groups),
         is_exact,
+        is_all: reading.is_all,
         largest,
         growth,
     };

@@ -27,9 +27,9 @@ pub(super) async fn judge<'s>(
     let (items, ids) = (&layout.items, layout.ids.as_ref());
     let key = ids.map_or_else(Vec::new, IdLayout::key_names);
     let times = layout.times();
-    // The server sorts all buckets for these two counts, unless the reading has shown that they are in order.
-    let in_order = times.as_ref().and_then(|times| scan.busiest_minute(times));
-    let unsorted = times.as_ref().filter(|_| in_order.is_none());
+    // The server sorts all buckets for these two counts, unless the reading could sort them.
+    let sorted = times.as_ref().and_then(|times| scan.order_counts(times));
+    let unsorted = times.as_ref().filter(|_| sorted.is_none());
     let by_time = |stages: ByTime| unsorted.map(|times| stages(&key, items, &times.time));
     // One after the other they would take longer than the reading.
     let (fill, out_of_order, busiest_minute) = try_join3(
@@ -51,9 +51,10 @@ pub(super) async fn judge<'s>(
         layout,
         has_index: capacity.is_some(),
         is_exact,
+        is_all: reading.is_all,
         several_open: number(source, open, "keys").await?,
-        out_of_order: in_order.map(|_| 0).or(out_of_order),
-        busiest_minute: in_order.or(busiest_minute),
+        out_of_order: sorted.map_or(out_of_order, |counts| Some(counts.out_of_order)),
+        busiest_minute: sorted.map_or(busiest_minute, |counts| Some(counts.busiest_minute)),
         heat: draw_heat(source, fields, heat::BY_FIRST, reading).await?,
         fill,
     };

@@ -38,6 +38,7 @@ pub(super) async fn judge<'s>(
         layout,
         keys,
         is_exact,
+        has_read_all: scan.is_all,
         lateness: lateness(source, layout).await?,
         page: reading.page,
         names: largest_keys(source, layout, reading).await?,

@@ -43,9 +43,7 @@ pub(super) fn draw(picture: &KeysPicture) -> Section {
     );
     let sample = match picture.is_exact {
         true => "",
-        false => {
-            " These are keys and items of the sample alone; the whole collection has more of both."
-        }
+        false => " Not all keys and items were counted; the whole collection has more of both.",
     };
     let line = match picture.capacity {
         Some(_) => " The keys below the line fit in one bucket.",

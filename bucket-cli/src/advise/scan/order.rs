@@ -1,13 +1,17 @@
-//! Whether buckets come in the order of their ids, as it shows while all of them are read.
+//! Counts what depends on the order of buckets, while all of them are read.
 
 use std::collections::HashMap;
+use std::mem;
 
 use bucket_runtime::bson::{RawBsonRef, RawDocument};
 
-use super::key_hash;
+use super::scalar_key_hash;
 
 /// So many keys are told apart.
 const MOST_KEYS: usize = 100_000;
+
+/// The bytes of a batch, which are those of about 250,000 buckets.
+const BATCH_BYTES: usize = 12 << 20;
 
 /// Where buckets hold their key, their items, and the time of an item.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,107 +21,215 @@ pub(in crate::advise) struct BucketTimes {
     pub(in crate::advise) time: String,
 }
 
-/// The buckets that were read, as long as each comes after all others of its key, by its id and by its first item.
+/// Figures that depend on the order of buckets.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(in crate::advise) struct OrderCounts {
+    /// The buckets that begin before the bucket with the lower id of their key.
+    pub(in crate::advise) out_of_order: u64,
+    /// The most buckets that a key opened in a minute.
+    pub(in crate::advise) busiest_minute: u64,
+}
+
+/// The buckets that were read, sorted in batches, so that they need not be sorted by the server.
 ///
-/// Buckets are mostly stored as they were opened. Then nothing has to be sorted, and the buckets that a key opened
-/// in a minute are neighbours; otherwise the server counts.
+/// Each batch has to go on where those before it ended, since no more than its last bucket is kept of a key. One
+/// batch holds most collections, in whatever order they come; larger ones are mostly stored as their buckets were
+/// opened. Otherwise the server counts.
 #[derive(Debug)]
 pub(in crate::advise) struct BucketOrder {
     times: BucketTimes,
-    is_kept: bool,
-    last: HashMap<u64, LastBucket>,
-    busiest_minute: u64,
-}
-
-/// The last bucket of a key.
-#[derive(Debug, Default)]
-struct LastBucket {
-    id: String,
-    /// The time of its first item, in milliseconds.
-    first: i64,
-    /// How many buckets of the key began in the same minute until then.
-    in_minute: u64,
+    /// `None` if the server has to count.
+    sorter: Option<Sorter>,
 }
 
 impl BucketOrder {
     pub(in crate::advise) fn of(times: BucketTimes) -> Self {
         Self {
             times,
-            is_kept: true,
-            last: HashMap::new(),
-            busiest_minute: 0,
+            sorter: Some(Sorter::of_batches(BATCH_BYTES)),
         }
     }
 
     pub(super) fn add(&mut self, bucket: &RawDocument) {
         // A busy key's ring has no items.
         let is_ring = matches!(bucket.get("sealed"), Ok(Some(RawBsonRef::Array(_))));
-        if self.is_kept && !is_ring {
-            self.is_kept = self.follow(bucket).is_some();
+        if let Some(sorter) = self.sorter.as_mut().filter(|_| !is_ring) {
+            let begin = BucketBegin::of(bucket, &self.times);
+            if begin.and_then(|begin| sorter.add(begin)).is_none() {
+                self.sorter = None;
+            }
         }
     }
 
-    /// Goes on to the next bucket; `None` if it is out of order, or lacks an id or a time.
-    fn follow(&mut self, bucket: &RawDocument) -> Option<()> {
-        let id = bucket.get_str("_id").ok()?;
-        let items = bucket.get_array(&self.times.items).ok()?;
-        let first = items.get_document(0).ok()?.get_datetime(&self.times.time);
-        let first = first.ok()?.timestamp_millis();
-        let key = key_hash(bucket, &self.times.key);
-        if self.last.len() == MOST_KEYS && !self.last.contains_key(&key) {
+    /// Counts the last batch.
+    pub(super) fn end(&mut self) {
+        if self.sorter.as_mut().and_then(Sorter::count).is_none() {
+            self.sorter = None;
+        }
+    }
+
+    /// The counts, if all buckets have these times, and could be sorted.
+    pub(in crate::advise) fn counts(&self, times: &BucketTimes) -> Option<OrderCounts> {
+        let sorter = self.sorter.as_ref().filter(|_| self.times == *times);
+        sorter.map(|sorter| sorter.counts)
+    }
+}
+
+/// Where a bucket begins.
+#[derive(Debug)]
+struct BucketBegin {
+    /// The hash of its key.
+    key: u64,
+    id: Box<str>,
+    /// The time of its first item, in milliseconds.
+    first: i64,
+}
+
+impl BucketBegin {
+    /// `None` if the bucket lacks a key, an id or a time.
+    fn of(bucket: &RawDocument, times: &BucketTimes) -> Option<Self> {
+        let items = bucket.get_array(&times.items).ok()?;
+        let first = items.get_document(0).ok()?.get_datetime(&times.time).ok()?;
+        Some(Self {
+            key: scalar_key_hash(bucket, &times.key)?,
+            id: bucket.get_str("_id").ok()?.into(),
+            first: first.timestamp_millis(),
+        })
+    }
+
+    fn bytes(&self) -> usize {
+        size_of::<Self>() + self.id.len()
+    }
+
+    fn minute(&self) -> i64 {
+        self.first.div_euclid(60_000)
+    }
+}
+
+/// Sorts buckets in batches.
+#[derive(Debug)]
+struct Sorter {
+    batch: Vec<BucketBegin>,
+    bytes: usize,
+    most_bytes: usize,
+    keys: HashMap<u64, KeyEnd>,
+    counts: OrderCounts,
+}
+
+/// Where the buckets of a key end.
+#[derive(Debug)]
+struct KeyEnd {
+    id: Box<str>,
+    /// The time of the first item of the bucket with this id.
+    first: i64,
+    /// The last minute in which a bucket began, and how many did.
+    minute: i64,
+    in_minute: u64,
+}
+
+impl Sorter {
+    fn of_batches(most_bytes: usize) -> Self {
+        Self {
+            batch: Vec::new(),
+            bytes: 0,
+            most_bytes,
+            keys: HashMap::new(),
+            counts: OrderCounts::default(),
+        }
+    }
+
+    /// `None` if a batch ends, and does not go on where those before it ended.
+    fn add(&mut self, begin: BucketBegin) -> Option<()> {
+        self.bytes += begin.bytes();
+        self.batch.push(begin);
+        match self.bytes < self.most_bytes {
+            true => Some(()),
+            false => self.count(),
+        }
+    }
+
+    fn count(&mut self) -> Option<()> {
+        self.bytes = 0;
+        let mut batch = mem::take(&mut self.batch);
+        batch.sort_unstable_by(|a, b| (a.key, &a.id).cmp(&(b.key, &b.id)));
+        let mut keys = batch.chunk_by_mut(|a, b| a.key == b.key);
+        keys.try_for_each(|buckets| self.count_key(buckets))
+    }
+
+    /// Goes on with the buckets of a key, in the order of their ids.
+    fn count_key(&mut self, buckets: &mut [BucketBegin]) -> Option<()> {
+        let key = buckets.first()?.key;
+        if self.keys.len() == MOST_KEYS && !self.keys.contains_key(&key) {
             return None;
         }
-        let last = self.last.entry(key).or_insert_with(|| LastBucket {
-            first,
-            ..LastBucket::default()
+        let end = self.keys.entry(key).or_insert_with(|| KeyEnd {
+            id: "".into(),
+            first: i64::MIN,
+            minute: i64::MIN,
+            in_minute: 0,
         });
-        if *last.id > *id || last.first > first {
+        if end.id > buckets.first()?.id {
             return None;
         }
-        let minute = |millis: i64| millis.div_euclid(60_000);
-        last.in_minute = match minute(last.first) == minute(first) {
-            true => last.in_minute + 1,
-            false => 1,
-        };
-        last.first = first;
-        last.id.clear();
-        last.id.push_str(id);
-        self.busiest_minute = self.busiest_minute.max(last.in_minute);
+        for bucket in &*buckets {
+            self.counts.out_of_order += u64::from(bucket.first < end.first);
+            end.first = bucket.first;
+        }
+        end.id = mem::take(&mut buckets.last_mut()?.id);
+        buckets.sort_unstable_by_key(|bucket| bucket.first);
+        if end.minute > buckets.first()?.minute() {
+            return None;
+        }
+        for minute in buckets.iter().map(BucketBegin::minute) {
+            end.in_minute = match end.minute == minute {
+                true => end.in_minute + 1,
+                false => 1,
+            };
+            end.minute = minute;
+            self.counts.busiest_minute = self.counts.busiest_minute.max(end.in_minute);
+        }
         Some(())
-    }
-
-    /// The most buckets that a key opened in a minute, if all buckets, which have these times, came in order.
-    pub(in crate::advise) fn busiest_minute(&self, times: &BucketTimes) -> Option<u64> {
-        (self.is_kept && self.times == *times).then_some(self.busiest_minute)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use bucket_runtime::bson::{DateTime, Document, RawDocumentBuf, doc};
+    use bucket_runtime::bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
 
-    use super::{BucketOrder, BucketTimes};
+    use super::{BucketBegin, BucketOrder, BucketTimes, OrderCounts, Sorter};
 
-    fn bucket(key: i32, id: &str, millis: i64) -> Document {
+    fn bucket(key: impl Into<Bson>, id: &str, millis: i64) -> Document {
         let items = [doc! { "at": DateTime::from_millis(millis) }];
-        doc! { "_id": id, "user": key, "items": items.to_vec() }
+        doc! { "_id": id, "user": key.into(), "items": items.to_vec() }
     }
 
-    fn busiest(buckets: &[Document]) -> Option<u64> {
+    /// The counts of buckets that are sorted in batches of so many bytes.
+    fn counts(buckets: &[Document], batch: usize) -> Option<OrderCounts> {
         let times = BucketTimes {
             key: vec!["user".to_owned()],
             items: "items".to_owned(),
             time: "at".to_owned(),
         };
-        let mut order = BucketOrder::of(times.clone());
+        let mut order = BucketOrder {
+            times: times.clone(),
+            sorter: Some(Sorter::of_batches(batch)),
+        };
         for bucket in buckets {
             order.add(&RawDocumentBuf::try_from(bucket).unwrap_or_default());
         }
-        order.busiest_minute(&times)
+        order.end();
+        order.counts(&times)
+    }
+
+    fn counted(out_of_order: u64, busiest_minute: u64) -> Option<OrderCounts> {
+        Some(OrderCounts {
+            out_of_order,
+            busiest_minute,
+        })
     }
 
     #[test]
-    fn buckets_that_come_in_order_are_counted_by_the_minute() {
+    fn buckets_in_order_are_counted_in_batches_of_any_size() {
         let ring = doc! { "_id": "0", "user": 7, "sealed": [1, 2] };
         let buckets = [
             bucket(7, "7_1", 0),
@@ -128,22 +240,65 @@ mod tests {
             bucket(7, "7_3", 60_000),
             bucket(8, "8_3", 119_999),
         ];
-        assert_eq!(busiest(&buckets), Some(3));
-        assert_eq!(busiest(&buckets[..3]), Some(2));
-        assert_eq!(busiest(&[]), Some(0));
+        for batch in [1, 3 * size_of::<BucketBegin>(), usize::MAX] {
+            assert_eq!(counts(&buckets, batch), counted(0, 3));
+            assert_eq!(counts(&buckets[..3], batch), counted(0, 2));
+            assert_eq!(counts(&[], batch), counted(0, 0));
+        }
     }
 
     #[test]
-    fn any_other_order_is_left_to_the_server() {
+    fn the_buckets_of_a_batch_are_counted_in_any_order() {
+        let buckets = [
+            bucket(7, "7_5", 61_000),
+            bucket(7, "7_2", 90_000),
+            bucket(8, "8_1", 50_000),
+            bucket(7, "7_1", 1000),
+            bucket(7, "7_4", 59_999),
+            bucket(7, "7_3", 0),
+            bucket(7, "7_9", 200_000),
+            bucket(7, "7_8", 210_000),
+        ];
+        assert_eq!(counts(&buckets[..6], usize::MAX), counted(1, 3));
+        let six = 6 * size_of::<BucketBegin>();
+        assert_eq!(counts(&buckets, six), counted(2, 3));
+    }
+
+    #[test]
+    fn batches_that_go_back_are_left_to_the_server() {
+        let first = bucket(7, "7_2", 60_500);
+        for (next, apart, together) in [
+            (bucket(7, "7_1", 61_000), None, counted(1, 3)),
+            (bucket(7, "7_3", 59_999), None, counted(1, 2)),
+            (bucket(7, "7_3", 60_000), counted(1, 3), counted(1, 3)),
+        ] {
+            let buckets = [first.clone(), next, bucket(7, "7_4", 119_999)];
+            assert_eq!(counts(&buckets, 1), apart, "{buckets:?}");
+            assert_eq!(counts(&buckets, usize::MAX), together, "{buckets:?}");
+        }
+    }
+
+    #[test]
+    fn buckets_without_a_key_an_id_or_a_time_are_left_to_the_server() {
         let first = bucket(7, "7_2", 1000);
         for next in [
-            bucket(7, "7_1", 2000),
-            bucket(7, "7_3", 999),
             doc! { "_id": "7_3", "user": 7, "items": [] },
             doc! { "_id": 9, "user": 7, "items": [{ "at": DateTime::from_millis(2000) }] },
+            bucket(Bson::Null, "7_3", 2000),
         ] {
             let buckets = [first.clone(), next, bucket(7, "7_4", 3000)];
-            assert_eq!(busiest(&buckets), None, "{buckets:?}");
+            assert_eq!(counts(&buckets, usize::MAX), None, "{buckets:?}");
         }
+    }
+
+    /// Two longs may be one double.
+    #[test]
+    fn long_keys_are_told_apart() {
+        let key = 1_i64 << 53;
+        let buckets = [
+            bucket(key, &format!("{key}_1"), 1000),
+            bucket(key + 1, &format!("{}_1", key + 1), 0),
+        ];
+        assert_eq!(counts(&buckets, usize::MAX), counted(0, 1));
     }
 }

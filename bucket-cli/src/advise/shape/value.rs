@@ -227,6 +227,8 @@ pub(in crate::advise) fn scalar_hash(value: RawBsonRef<'_>) -> Option<u64> {
     match value {
         RawBsonRef::Null | RawBsonRef::Array(_) | RawBsonRef::Document(_) => return None,
         RawBsonRef::Int32(number) => f64::from(number).to_bits().hash(&mut hasher),
+        // Beyond 2^53 several longs would be one double.
+        RawBsonRef::Int64(number) if number as f64 as i64 != number => number.hash(&mut hasher),
         RawBsonRef::Int64(number) => (number as f64).to_bits().hash(&mut hasher),
         RawBsonRef::Double(number) => number.to_bits().hash(&mut hasher),
         RawBsonRef::String(text) => text.hash(&mut hasher),

@@ -24,6 +24,8 @@ pub(in crate::advise) struct ArrayFacts<'f> {
     pub(in crate::advise) advice: Advice,
     /// Whether every document was counted, rather than a sample.
     pub(in crate::advise) is_exact: bool,
+    /// Whether every document was to be counted, however long it takes.
+    pub(in crate::advise) is_all: bool,
     /// The bytes of the largest document.
     pub(in crate::advise) largest: u64,
     /// The large documents, if there are any.
@@ -43,9 +45,13 @@ pub(in crate::advise) fn judge<'f>(facts: &ArrayFacts<'f>) -> Verdict<'f> {
         figures.truncate(end);
     }
     if !facts.is_exact {
+        let all = match facts.is_all {
+            true => "the server refused to count all",
+            false => "`--all` counts all",
+        };
         // By the rule of three, of what one document in N/3 is, a sample of N misses all with 5 %.
         figures.push(format!(
-            "a sample: it may hold no document of a kind that is rarer than one in {}; `--all` counts all",
+            "a sample: it may hold no document of a kind that is rarer than one in {}; {all}",
             thousands(facts.advice.documents / 3)
         ));
     }

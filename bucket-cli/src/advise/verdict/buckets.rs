@@ -19,6 +19,8 @@ pub(in crate::advise) struct BucketsFacts<'f> {
     pub(in crate::advise) has_index: bool,
     /// Whether every bucket was counted, rather than those of a sample.
     pub(in crate::advise) is_exact: bool,
+    /// Whether everything was to be counted, however long it takes.
+    pub(in crate::advise) is_all: bool,
     /// How many keys have several open buckets, if the server could count them.
     pub(in crate::advise) several_open: Option<u64>,
     /// How many buckets begin before the bucket with the lower id, if the server could count them.
@@ -128,6 +130,9 @@ fn figures(facts: &BucketsFacts<'_>) -> Vec<String> {
     let fill = &facts.fill;
     let known = |number: Option<u64>, thing: &str, text: &str| match number {
         Some(number) => format!("{} {text}", counted(number, thing)),
+        None if facts.is_all => {
+            format!("not counted: {thing}s {text} (the server refused to count them)")
+        }
         None => format!("not counted: {thing}s {text} (`--all` counts them)"),
     };
     let mut figures = vec![

@@ -31,8 +31,10 @@ pub(in crate::advise) struct FlatFacts<'f> {
     pub(in crate::advise) shape: &'f DocumentShape,
     pub(in crate::advise) layout: &'f FlatLayout,
     pub(in crate::advise) keys: ItemsPerKey,
-    /// Whether the items of every key were counted, rather than those of a sample.
+    /// Whether the items of every key were counted.
     pub(in crate::advise) is_exact: bool,
+    /// Whether every document was read, rather than a sample.
+    pub(in crate::advise) has_read_all: bool,
     pub(in crate::advise) lateness: Lateness,
     /// The number of items on a page, if the user has said so.
     pub(in crate::advise) page: Option<u64>,

@@ -38,15 +38,15 @@ pub(super) fn figures(
 
 pub(super) fn keys_figures(facts: &FlatFacts<'_>) -> Vec<String> {
     let keys = &facts.keys;
-    let counted = match facts.is_exact {
-        true => format!(
-            "items per key ({} keys, all of them counted)",
-            thousands(keys.keys())
+    let n = thousands(keys.keys());
+    let counted = match (facts.is_exact, facts.has_read_all) {
+        (true, _) => format!("items per key ({n} keys, all of them counted)"),
+        (false, true) => format!(
+            "items per key ({n} keys, those that came first; the server refused to count the others)"
         ),
-        false => format!(
-            "items per key in the sample ({} keys; the whole collection has more items per key, and keys that the \
-             sample misses: `--all` counts them)",
-            thousands(keys.keys())
+        (false, false) => format!(
+            "items per key in the sample ({n} keys; the whole collection has more items per key, and keys that the \
+             sample misses: `--all` counts them)"
         ),
     };
     let quantiles = keys.quantiles();
