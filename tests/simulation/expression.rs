@@ -2,106 +2,186 @@
 
 use std::{borrow::Cow, cmp::Ordering};
 
-use bucket_runtime::bson::{Bson, Document};
+use bucket_runtime::bson::{Bson, Document, RawDocumentBuf};
 
 use crate::filter::{compare, number, value_at};
 
 /// The value of an expression for a document; `None` if there is none, as of a field that is missing.
 pub(crate) fn evaluate(expression: &Bson, document: &Document) -> Option<Bson> {
-    match expression {
-        Bson::String(text) => match text.strip_prefix('$') {
-            None => Some(expression.clone()),
-            Some("$ROOT") => Some(document.clone().into()),
-            Some("$REMOVE") => None,
-            Some(path) if path.starts_with('$') => panic!("unknown variable ${path}"),
-            Some(path) => value_at(document, path).map(Cow::into_owned),
-        },
-        Bson::Array(elements) => {
-            let values = elements.iter().map(|one| evaluate(one, document));
-            Some(values.map(|value| value.unwrap_or(Bson::Null)).collect())
-        }
-        Bson::Document(parts) => match parts.iter().next() {
-            Some((operator, operand)) if operator.starts_with('$') => {
-                Some(applied(operator, operand, document)).flatten()
-            }
-            _ => {
-                let value = |(name, part)| Some((String::clone(name), evaluate(part, document)?));
-                Some(Bson::Document(parts.iter().filter_map(value).collect()))
-            }
-        },
-        constant => Some(constant.clone()),
-    }
+    let this = None;
+    Scope { document, this }.value(expression)
 }
 
 /// Whether a condition holds for a document.
 pub(crate) fn is_true(condition: &Bson, document: &Document) -> bool {
-    match evaluate(condition, document) {
-        None | Some(Bson::Null) => false,
-        Some(Bson::Boolean(is)) => is,
-        Some(value) => number(&value) != Some(0),
+    let this = None;
+    Scope { document, this }.is_true(condition)
+}
+
+/// What an expression can name.
+#[derive(Clone, Copy)]
+struct Scope<'d> {
+    document: &'d Document,
+    /// The element of an array that an operator looks at.
+    this: Option<&'d Bson>,
+}
+
+impl Scope<'_> {
+    fn value(self, expression: &Bson) -> Option<Bson> {
+        match expression {
+            Bson::String(text) => match text.strip_prefix('$') {
+                None => Some(expression.clone()),
+                Some("$ROOT") => Some(self.document.clone().into()),
+                Some("$REMOVE") => None,
+                Some("$this") => self.this.cloned(),
+                Some(path) => match path.strip_prefix("$this.") {
+                    Some(path) => value_at(self.this?.as_document()?, path).map(Cow::into_owned),
+                    None if path.starts_with('$') => panic!("unknown variable ${path}"),
+                    None => value_at(self.document, path).map(Cow::into_owned),
+                },
+            },
+            Bson::Array(elements) => {
+                let values = elements.iter().map(|one| self.value(one));
+                Some(values.map(|value| value.unwrap_or(Bson::Null)).collect())
+            }
+            Bson::Document(parts) => match parts.iter().next() {
+                Some((operator, operand)) if operator.starts_with('$') => {
+                    self.applied(operator, operand)
+                }
+                _ => {
+                    let value = |(name, part)| Some((String::clone(name), self.value(part)?));
+                    Some(Bson::Document(parts.iter().filter_map(value).collect()))
+                }
+            },
+            constant => Some(constant.clone()),
+        }
+    }
+
+    fn is_true(self, condition: &Bson) -> bool {
+        match self.value(condition) {
+            None | Some(Bson::Null) => false,
+            Some(Bson::Boolean(is)) => is,
+            Some(value) => number(&value) != Some(0),
+        }
+    }
+
+    fn applied(self, operator: &str, operand: &Bson) -> Option<Bson> {
+        if operator == "$literal" {
+            return Some(operand.clone());
+        }
+        let operands = match operand {
+            Bson::Array(operands) => operands.as_slice(),
+            one => std::slice::from_ref(one),
+        };
+        let value = |n: usize| self.value(operands.get(n)?);
+        let whole = |n: usize| value(n).as_ref().and_then(number).unwrap_or(0);
+        let is = |is: fn(Ordering) -> bool| -> Option<Bson> {
+            let order = compare(&value(0)?, &value(1)?);
+            Some(order.is_some_and(is).into())
+        };
+        Some(match operator {
+            "$and" => operands.iter().all(|one| self.is_true(one)).into(),
+            "$or" => operands.iter().any(|one| self.is_true(one)).into(),
+            "$not" => (!self.is_true(&operands[0])).into(),
+            "$eq" => is_equal(&value(0), &value(1)).into(),
+            "$ne" => (!is_equal(&value(0), &value(1))).into(),
+            "$in" => array(value(1))
+                .iter()
+                .any(|one| is_equal(&Some(one.clone()), &value(0)))
+                .into(),
+            "$gt" => return is(Ordering::is_gt),
+            "$gte" => return is(Ordering::is_ge),
+            "$lt" => return is(Ordering::is_lt),
+            "$lte" => return is(Ordering::is_le),
+            "$cond" => return value(if self.is_true(&operands[0]) { 1 } else { 2 }),
+            "$ifNull" => match value(0) {
+                None | Some(Bson::Null) => return value(1),
+                Some(value) => value,
+            },
+            "$type" => type_name(value(0).as_ref()).into(),
+            "$isArray" => matches!(value(0), Some(Bson::Array(_))).into(),
+            "$size" => (array(value(0)).len() as i32).into(),
+            "$bsonSize" => size(value(0)).into(),
+            "$subtract" => (whole(0) - whole(1)).into(),
+            "$sum" => array(value(0))
+                .iter()
+                .filter_map(number)
+                .sum::<i64>()
+                .into(),
+            "$range" => (whole(0)..whole(1))
+                .map(|n| Bson::Int32(n as i32))
+                .collect(),
+            "$arrayElemAt" => return array(value(0)).get(place(value(1))).cloned(),
+            "$slice" => {
+                let array = array(value(0));
+                let (from, length) = match operands.len() {
+                    2 => (0, place(value(1))),
+                    _ => (place(value(1)), place(value(2))),
+                };
+                array.into_iter().skip(from).take(length).collect()
+            }
+            "$concatArrays" => (0..operands.len()).flat_map(|n| array(value(n))).collect(),
+            "$setIntersection" => {
+                let others = array(value(1));
+                let all = array(value(0)).into_iter();
+                all.filter(|one| others.contains(one)).collect()
+            }
+            "$map" => {
+                let (input, map) = self.input(operand, "in");
+                let values = input.iter().map(|one| self.of(one).value(map));
+                values.map(|value| value.unwrap_or(Bson::Null)).collect()
+            }
+            "$filter" => {
+                let (input, condition) = self.input(operand, "cond");
+                let kept = input.iter().filter(|one| self.of(one).is_true(condition));
+                kept.cloned().collect()
+            }
+            other => panic!("unknown operator {other}"),
+        })
+    }
+
+    /// The input of an operator on arrays, and what it does to each element.
+    fn input<'o>(self, operand: &'o Bson, name: &str) -> (Vec<Bson>, &'o Bson) {
+        let operand = operand.as_document().expect("an operand with names");
+        let input = operand.get("input").and_then(|input| self.value(input));
+        (array(input), operand.get(name).expect("what to do"))
+    }
+
+    fn of<'e>(&'e self, element: &'e Bson) -> Scope<'e> {
+        Scope {
+            document: self.document,
+            this: Some(element),
+        }
     }
 }
 
-fn applied(operator: &str, operand: &Bson, document: &Document) -> Option<Bson> {
-    if operator == "$literal" {
-        return Some(operand.clone());
+fn is_equal(one: &Option<Bson>, other: &Option<Bson>) -> bool {
+    let same = |one: &Bson, other: &Bson| compare(one, other).is_some_and(Ordering::is_eq);
+    one == other
+        || one
+            .as_ref()
+            .zip(other.as_ref())
+            .is_some_and(|(one, other)| same(one, other))
+}
+
+fn type_name(value: Option<&Bson>) -> &'static str {
+    match value {
+        None => "missing",
+        Some(Bson::String(_)) => "string",
+        Some(Bson::Int32(_)) => "int",
+        Some(Bson::Int64(_)) => "long",
+        Some(Bson::Array(_)) => "array",
+        Some(Bson::Boolean(_)) => "bool",
+        other => panic!("unknown type of {other:?}"),
     }
-    let operands = match operand {
-        Bson::Array(operands) => operands.as_slice(),
-        one => std::slice::from_ref(one),
+}
+
+fn size(document: Option<Bson>) -> i32 {
+    let Some(Bson::Document(document)) = document else {
+        panic!("{document:?} is no document");
     };
-    let value = |n: usize| evaluate(operands.get(n)?, document);
-    let is = |is: fn(Ordering) -> bool| -> Option<Bson> {
-        let order = compare(&value(0)?, &value(1)?);
-        Some(order.is_some_and(is).into())
-    };
-    match operator {
-        "$and" => {
-            let all = operands.iter().all(|one| is_true(one, document));
-            Some(all.into())
-        }
-        "$or" => {
-            let any = operands.iter().any(|one| is_true(one, document));
-            Some(any.into())
-        }
-        "$eq" => Some((value(0) == value(1) || is(Ordering::is_eq) == Some(true.into())).into()),
-        "$gt" => is(Ordering::is_gt),
-        "$gte" => is(Ordering::is_ge),
-        "$lt" => is(Ordering::is_lt),
-        "$cond" => match is_true(&operands[0], document) {
-            true => value(1),
-            false => value(2),
-        },
-        "$ifNull" => match value(0) {
-            None | Some(Bson::Null) => value(1),
-            some => some,
-        },
-        "$type" => {
-            let name = match value(0) {
-                None => "missing",
-                Some(Bson::String(_)) => "string",
-                Some(Bson::Int32(_)) => "int",
-                Some(Bson::Array(_)) => "array",
-                other => panic!("unknown type of {other:?}"),
-            };
-            Some(name.into())
-        }
-        "$size" => Some((array(value(0)).len() as i32).into()),
-        "$arrayElemAt" => array(value(0)).get(place(value(1))).cloned(),
-        "$slice" => {
-            let array = array(value(0));
-            let (from, length) = match operands.len() {
-                2 => (0, place(value(1))),
-                _ => (place(value(1)), place(value(2))),
-            };
-            Some(array.into_iter().skip(from).take(length).collect())
-        }
-        "$concatArrays" => {
-            let arrays = (0..operands.len()).flat_map(|n| array(value(n)));
-            Some(arrays.collect())
-        }
-        other => panic!("unknown operator {other}"),
-    }
+    let raw = RawDocumentBuf::try_from(&document).expect("a document");
+    raw.as_bytes().len() as i32
 }
 
 fn array(value: Option<Bson>) -> Vec<Bson> {

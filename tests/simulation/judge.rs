@@ -6,6 +6,7 @@ use bucket_runtime::bson::{Bson, DateTime, Document};
 
 use crate::{
     filter::number,
+    handle::THRESHOLD,
     world::{History, Told, World},
 };
 
@@ -15,6 +16,19 @@ pub(crate) const WRITER: i64 = 100;
 /// What a guarantee says against the documents as they are: at each step.
 pub(crate) fn step(world: &World) -> Option<String> {
     let (mut open, mut stored) = (BTreeMap::new(), BTreeMap::new());
+    for parent in &world.primary.parents.documents {
+        let items = items(parent);
+        if items.len() > THRESHOLD {
+            return Some(format!("O2: {parent}"));
+        }
+        for (item, _) in items {
+            if let Some(other) = stored.insert(item, parent) {
+                return Some(format!(
+                    "O1: item {item} is stored in {other} and in {parent}"
+                ));
+            }
+        }
+    }
     for bucket in buckets(world) {
         let items = items(bucket);
         let count = bucket.get("count").and_then(number);
@@ -32,6 +46,9 @@ pub(crate) fn step(world: &World) -> Option<String> {
         if !has_its_totals(bucket, &items) {
             return Some(format!("G2: the rollup of {bucket}"));
         }
+        if is_extra_without_flag(world, key) {
+            return Some(format!("O3: the parent of {bucket} has no flag"));
+        }
         let is_sealed = matches!(bucket.get("sealed"), Some(Bson::String(_)));
         let is_open = count < Some(world.capacity) && !is_sealed;
         if is_open && open.insert((key, window(bucket)), bucket).is_some() {
@@ -48,11 +65,20 @@ pub(crate) fn step(world: &World) -> Option<String> {
     None
 }
 
+/// Whether the key is a parent's, and the parent is not flagged.
+fn is_extra_without_flag(world: &World, key: Option<i64>) -> bool {
+    let mut parents = world.primary.parents.documents.iter();
+    let parent = parents.find(|parent| parent.get("_id").and_then(number) == key);
+    parent.is_some_and(|parent| parent.get_bool("has_extras") != Ok(true))
+}
+
 /// What a guarantee says at the end, when no command is on its way any more.
 pub(crate) fn end(world: &World, is_in_order: bool) -> Option<String> {
     let mut buckets: Vec<_> = buckets(world).collect();
+    // In the order in which a read of each key returns them: a key's ids begin alike, and parents come first.
     buckets.sort_by_key(|bucket| bucket.get_str("_id").ok());
-    // In the order in which a read of each key returns them: a key's ids begin alike.
+    let parents = world.primary.parents.documents.iter();
+    let buckets = Vec::from_iter(parents.chain(buckets));
     let stored: BTreeMap<i64, i64> = buckets.iter().flat_map(|bucket| items(bucket)).collect();
     let broken = |(item, history)| contradiction(history, stored.get(item).copied());
     if let Some((item, what)) = (world.told.iter()).find_map(|told| Some((told.0, broken(told)?))) {
@@ -80,7 +106,8 @@ fn contradiction(history: &History, stored: Option<i64>) -> Option<&'static str>
 fn out_of_order(world: &World, buckets: &[&Document]) -> Option<String> {
     let mut last = BTreeMap::new();
     for bucket in buckets {
-        let key = bucket.get("sensor").and_then(number);
+        let key = bucket.get("sensor").or_else(|| bucket.get("_id"));
+        let key = key.and_then(number);
         for (item, _) in items(bucket) {
             if world.told.get(&item).map(|history| history.appended) != Some(Told::Done) {
                 continue;

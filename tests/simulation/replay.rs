@@ -54,12 +54,20 @@ async fn replay(db: &Database, name: &str, outcome: Outcome, sessions: &mut Sess
         let (answer, simulated) = (comparable(answer), comparable(recorded.answer));
         assert_eq!(answer, simulated, "{name}: {}", recorded.command);
     }
-    let collection = db.collection::<Document>(name);
-    let stored = collection.find(doc! {}).await.expect("a cursor");
-    let stored = stored.try_collect().await;
-    let stored = comparable(Ok(Answered::Read(stored.expect("documents"))));
-    let simulated = comparable(Ok(Answered::Read(outcome.documents)));
-    assert_eq!(stored, simulated, "{name}: the documents at the end");
+    let [buckets, parents] = [outcome.documents, outcome.parents];
+    for (of, simulated) in [("buckets", buckets), ("parents", parents)] {
+        let collection = db.collection::<Document>(&collection(name, of));
+        let stored = collection.find(doc! {}).await.expect("a cursor");
+        let stored = stored.try_collect().await;
+        let stored = comparable(Ok(Answered::Read(stored.expect("documents"))));
+        let simulated = comparable(Ok(Answered::Read(simulated)));
+        assert_eq!(stored, simulated, "{name}: the {of} at the end");
+    }
+}
+
+/// The name of a schedule's collection.
+fn collection(schedule: &str, of: &str) -> String {
+    format!("{schedule}, {of}")
 }
 
 /// The real server's answer.
@@ -71,7 +79,8 @@ async fn ask(
 ) -> Result<Answered, Refusal> {
     let mut command = recorded.command.clone();
     let verb = command.keys().next().cloned().unwrap_or_default();
-    command.insert(verb.clone(), name);
+    let of = command.get_str(&verb).unwrap_or_default();
+    command.insert(verb.clone(), collection(name, of));
     let reads = ["find", "aggregate"].contains(&&*verb);
     if command.contains_key("txnNumber") && verb != "findAndModify" {
         command.insert("stmtIds", vec![recorded.at as i32]);
@@ -81,6 +90,10 @@ async fn ask(
         Ok(limit) => drop(command.insert("limit", limit.abs())),
         Err(_) if reads => {}
         Err(_) => drop(command.insert("writeConcern", doc! { "w": 1 })),
+    }
+    if let Ok(indexes) = command.get_array_mut("indexes") {
+        let indexes = indexes.iter_mut().filter_map(Bson::as_document_mut);
+        indexes.for_each(give_name);
     }
     let reply = db.run_command(command).session(session).await;
     let mut reply = reply.map_err(refusal)?;
@@ -115,6 +128,17 @@ async fn ask(
             Answered::Wrote(effect, was_before)
         }
     })
+}
+
+/// Names an index by its keys, as the driver does.
+fn give_name(index: &mut Document) {
+    if let Ok(keys) = index.get_document("key")
+        && !index.contains_key("name")
+    {
+        let parts = keys.iter().map(|(name, order)| format!("{name}_{order}"));
+        let name = Vec::from_iter(parts).join("_");
+        index.insert("name", name);
+    }
 }
 
 fn refusal(error: Error) -> Refusal {

@@ -24,6 +24,10 @@ pub enum Safeguard {
     Unchanged,
     /// The removal of an item from a full bucket seals it.
     SealedByRemoval,
+    /// A push requires that the parent has room.
+    Threshold,
+    /// The parent is flagged before the first extra.
+    Flag,
     /// An opening in a numbered slot stands behind a statement that changes the ring.
     RingGuard,
     /// No command arrives after its repetition was answered: of this the driver and the engine cannot be sure, and
@@ -33,7 +37,7 @@ pub enum Safeguard {
 
 impl Safeguard {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::UniqueIndexes,
         Self::Numbers,
         Self::Majority,
@@ -43,6 +47,8 @@ impl Safeguard {
         Self::Identity,
         Self::Unchanged,
         Self::SealedByRemoval,
+        Self::Threshold,
+        Self::Flag,
         Self::RingGuard,
         Self::NoLateCopies,
     ];
@@ -93,6 +99,20 @@ impl Safeguard {
             Self::Capacity => {
                 if let Ok(filter) = statement.get_document_mut("q") {
                     filter.remove("count");
+                }
+            }
+            Self::Threshold => {
+                if let Ok(filter) = statement.get_document_mut("q") {
+                    filter.remove("$expr");
+                }
+            }
+            Self::Flag => {
+                let update = statement.get_document_mut("u").ok();
+                let set = update.and_then(|update| update.get_document_mut("$set").ok());
+                if let Some(fields) = set
+                    && fields.contains_key("has_extras")
+                {
+                    fields.insert("has_extras", false);
                 }
             }
             Self::Identity => {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use bucket_runtime::bson::{Document, doc};
+use bucket_runtime::bson::{Bson, Document, doc};
 
 use crate::{
     filter::number,
@@ -56,7 +56,9 @@ pub enum Answered {
 /// What a member of the replica set has: the documents, and what was carried out in each session.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct State {
+    /// The buckets, and the extras of parents.
     pub(crate) store: Store,
+    pub(crate) parents: Store,
     sessions: HashMap<String, Session>,
 }
 
@@ -227,7 +229,16 @@ impl World {
     ) -> Result<(Effect, bool), Refusal> {
         let is_numbered =
             command.contains_key("txnNumber") && self.undone != Some(Safeguard::Numbers);
-        let State { store, sessions } = &mut self.primary;
+        let State {
+            store,
+            parents,
+            sessions,
+        } = &mut self.primary;
+        let store = if is_of_parents(command) {
+            parents
+        } else {
+            store
+        };
         let session = sessions.get_mut(session).filter(|_| is_numbered);
         if let Some(effect) = session.as_ref().and_then(|session| session.done.get(&at)) {
             return Ok((effect.clone(), true));
@@ -255,7 +266,12 @@ impl World {
 
     /// The answer to a command that is not a write.
     pub(crate) fn read(&mut self, command: &Document) -> Result<Document, Refusal> {
-        let store = &mut self.primary.store;
+        let State { store, parents, .. } = &mut self.primary;
+        let store = if is_of_parents(command) {
+            parents
+        } else {
+            store
+        };
         let name = command.keys().next().map(String::as_str);
         let answer = match name {
             Some("hello") => {
@@ -306,6 +322,11 @@ impl World {
 
 fn rows(rows: Vec<Document>) -> Document {
     doc! { "rows": rows }
+}
+
+/// Whether a command is sent to the collection of parents.
+fn is_of_parents(command: &Document) -> bool {
+    command.values().next().and_then(Bson::as_str) == Some("parents")
 }
 
 /// Where commands hold their statements.

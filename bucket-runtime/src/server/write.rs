@@ -178,6 +178,14 @@ impl Target<'_> {
         document: Document,
         session: Option<&mut ClientSession>,
     ) -> crate::Result<()> {
+        simulated!(
+            self.server,
+            session,
+            true,
+            self.server.insert_one_command(document),
+            |answer| (simulated::written(answer).map(drop))
+                .map_err(|error| self.write_error(error))
+        );
         let action = self.server.collection.insert_one(document);
         let result = with_session!(self.server, action, session);
         result.map(drop).map_err(|error| self.write_error(error))

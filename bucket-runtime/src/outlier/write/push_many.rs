@@ -75,7 +75,7 @@ impl<'s, T: Outlier> PushMany<'s, T> {
 /// A push of many items that failed on the way: the reason, and the items that were not stored.
 ///
 /// The items before them are stored, in order, or were there before. If [`error.is_maybe_stored()`](Error::is_maybe_stored),
-/// the first of the rest may be stored, too.
+/// the rest, or a first part of it, may be stored, too.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct PushManyError<I> {

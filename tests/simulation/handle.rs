@@ -1,0 +1,214 @@
+//! What the writers of a schedule call: buckets of several kinds, and parents with extras.
+
+use std::{collections::BTreeMap, future::Future};
+
+use bucket_runtime::{
+    Bucket, Buckets, Fields, Filter, Outlier, Outliers, Result, bson::DateTime, mongodb::Database,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::world::Told;
+
+/// The capacity of buckets and of extras documents.
+pub(crate) const CAPACITY: u32 = 3;
+
+/// The threshold of parents.
+pub(crate) const THRESHOLD: usize = 2;
+
+/// In milliseconds.
+const DAY: i64 = 86_400_000;
+
+/// A handle for items of two keys. An item is its key and its number.
+pub(crate) trait Handle: Clone + Send + Sync + 'static {
+    /// Whether a read gives each writer's items in the order in which they were stored.
+    const IS_IN_ORDER: bool;
+    const IS_UNIQUE: bool;
+
+    fn open(db: &Database, combine: bool, rings: u32) -> impl Future<Output = Self> + Send;
+
+    fn append(&self, sensor: i64, n: i64) -> impl Future<Output = Result<()>> + Send;
+
+    /// Whether the item was there.
+    fn remove(&self, sensor: i64, n: i64) -> impl Future<Output = Result<bool>> + Send;
+
+    /// Whether the item is there.
+    fn update(&self, sensor: i64, n: i64) -> impl Future<Output = Result<bool>> + Send;
+
+    /// The numbers of those items that were not acknowledged.
+    fn load(&self, items: Vec<(i64, i64)>) -> impl Future<Output = BTreeMap<i64, Told>> + Send;
+}
+
+macro_rules! readings {
+    ($($name:ident($id:literal, $(#[$of_n:meta])? n, $(#[$of_changes:meta])? changes))+) => {$(
+        #[derive(Debug, Clone, PartialEq, Bucket)]
+        #[bucket(collection = "buckets", id = $id, capacity = 3, items = "items")]
+        pub(crate) struct $name {
+            sensor: i64,
+            at: DateTime,
+            $(#[$of_n])?
+            n: i64,
+            $(#[$of_changes])?
+            changes: i64,
+        }
+
+        impl Reading for $name {
+            const IS_TIMED: bool = matches!($id.as_bytes(), [.., b'a', b't', b'}']);
+
+            fn new(sensor: i64, n: i64) -> Self {
+                Self { sensor, at: DateTime::from_millis(n % 2 * DAY), n, changes: 0 }
+            }
+
+            fn n(&self) -> i64 {
+                self.n
+            }
+
+            fn of_number(n: i64) -> Filter<Self> {
+                Self::FIELDS.n.eq(n)
+            }
+
+            fn change(&mut self) {
+                self.changes += 1;
+            }
+        }
+    )+};
+}
+
+pub(crate) trait Reading: Bucket<Key = (i64,)> + Clone + Send + Sync {
+    const IS_TIMED: bool;
+
+    fn new(sensor: i64, n: i64) -> Self;
+    fn n(&self) -> i64;
+    fn of_number(n: i64) -> Filter<Self>;
+    fn change(&mut self);
+}
+
+readings! {
+    Numbered("{sensor}_{#}", n, changes)
+    NumberedOnce("{sensor}_{#}", #[bucket(unique)] n, changes)
+    Timed("{sensor}_{at}", n, changes)
+    TimedOnce("{sensor}_{at}", #[bucket(unique)] n, changes)
+    Daily("{sensor}_{at/1d}", n, #[bucket(sum, max)] changes)
+}
+
+impl<T: Reading> Handle for Buckets<T> {
+    const IS_IN_ORDER: bool = !T::IS_TIMED;
+    const IS_UNIQUE: bool = T::SPEC.unique.is_some();
+
+    async fn open(db: &Database, combine: bool, rings: u32) -> Self {
+        let buckets = T::buckets(db).combine(combine).__ring_after(rings);
+        buckets.await.expect("an opened collection")
+    }
+
+    async fn append(&self, sensor: i64, n: i64) -> Result<()> {
+        Self::append(self, &T::new(sensor, n)).await.map(drop)
+    }
+
+    async fn remove(&self, sensor: i64, n: i64) -> Result<bool> {
+        let removed = self.remove_item(&sensor, T::of_number(n)).await?;
+        Ok(removed.is_some())
+    }
+
+    async fn update(&self, sensor: i64, n: i64) -> Result<bool> {
+        let updated = self
+            .update_item(&sensor, T::of_number(n), T::change)
+            .await?;
+        Ok(updated.is_some())
+    }
+
+    async fn load(&self, items: Vec<(i64, i64)>) -> BTreeMap<i64, Told> {
+        let items = Vec::from_iter(items.into_iter().map(|(sensor, n)| T::new(sensor, n)));
+        let loaded = self.append_many(items).await;
+        let failed = loaded
+            .as_ref()
+            .err()
+            .map_or(&[][..], |error| error.failed());
+        let failed = failed.iter();
+        failed
+            .map(|failed| (failed.item.n(), told(failed.error.is_maybe_stored())))
+            .collect()
+    }
+}
+
+fn told(is_maybe_stored: bool) -> Told {
+    match is_maybe_stored {
+        true => Told::Maybe,
+        false => Told::Failed,
+    }
+}
+
+/// An item of a parent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Fields)]
+pub(crate) struct Child {
+    n: i64,
+    changes: i64,
+}
+
+impl Child {
+    fn new(n: i64) -> Self {
+        Self { n, changes: 0 }
+    }
+}
+
+macro_rules! families {
+    ($($name:ident(items $(, unique = $unique:ident)?))+) => {$(
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
+        #[outlier(
+            collection = "parents", extras = "buckets", extra_items = "items", reference = "sensor",
+            threshold = 2, extras_capacity = 3,
+        )]
+        pub(crate) struct $name {
+            #[serde(rename = "_id")]
+            id: i64,
+            #[outlier(items $(, unique = $unique)?)]
+            items: Vec<Child>,
+        }
+
+        impl Handle for Outliers<$name> {
+            const IS_IN_ORDER: bool = true;
+            const IS_UNIQUE: bool = !concat!($(stringify!($unique))?).is_empty();
+
+            async fn open(db: &Database, _combine: bool, rings: u32) -> Self {
+                let parents = $name::outliers(db).await.expect("an opened collection");
+                for id in [0, 1] {
+                    let inserted = parents.insert(&$name { id, items: Vec::new() }).await;
+                    assert!(inserted.is_ok() || inserted.is_err_and(|it| it.is_already_there()));
+                }
+                let _ = rings;
+                parents
+            }
+
+            async fn append(&self, sensor: i64, n: i64) -> Result<()> {
+                self.push(&sensor, Child::new(n)).await.map(drop)
+            }
+
+            async fn remove(&self, sensor: i64, n: i64) -> Result<bool> {
+                let of_number = $name::FIELDS.items.item().n.eq(n);
+                Ok(self.remove_item(&sensor, of_number).await?.is_some())
+            }
+
+            async fn update(&self, sensor: i64, n: i64) -> Result<bool> {
+                let of_number = $name::FIELDS.items.item().n.eq(n);
+                let change = |child: &mut Child| child.changes += 1;
+                Ok(self.update_item(&sensor, of_number, change).await?.is_some())
+            }
+
+            async fn load(&self, items: Vec<(i64, i64)>) -> BTreeMap<i64, Told> {
+                let mut failed = BTreeMap::new();
+                for id in [0, 1] {
+                    let items = items.iter().filter(|(sensor, _)| *sensor == id);
+                    let children = Vec::from_iter(items.map(|(_, n)| Child::new(*n)));
+                    if let Err(error) = self.push_many(&id, children).await {
+                        let told = told(error.error.is_maybe_stored());
+                        failed.extend(error.rest.iter().map(|child| (child.n, told)));
+                    }
+                }
+                failed
+            }
+        }
+    )+};
+}
+
+families! {
+    Family(items)
+    FamilyOnce(items, unique = n)
+}
