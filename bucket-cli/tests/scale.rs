@@ -142,14 +142,15 @@ async fn advice_on_everything_beside_a_plain_scan(newcomer: Newcomer) {
 #[bucket_testkit::test]
 #[ignore = "stores millions of items, and only prints"]
 async fn advice_on_all_buckets_beside_a_plain_scan(newcomer: Newcomer) {
-    for (order, step, begin) in [
-        ("in order", 1, 0),
-        ("the first of them stored last", 1, 1),
-        ("in no order", 7919, 0),
+    for (count, order, step, begin) in [
+        (100_000, "in order", 1, 0),
+        (100_000, "the first of them stored last", 1, 1),
+        (100_000, "in no order", 7919, 0),
+        (600_000, "in no order", 7919, 0),
     ] {
-        let nth = |n: i64| bucket((begin + n * step) % 100_000);
-        let buckets = fill(&newcomer, "buckets", 100_000, nth).await;
-        println!("a million items in 100,000 buckets, {order}");
+        let nth = |n: i64| bucket((begin + n * step) % count);
+        let buckets = fill(&newcomer, "buckets", count, nth).await;
+        println!("{count} buckets with ten items each, {order}");
         compare(&newcomer.uri, "buckets").await;
         buckets.drop().await.unwrap();
     }

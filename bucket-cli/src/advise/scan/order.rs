@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::mem;
+use std::ops::Range;
 
 use bucket_runtime::bson::{RawBsonRef, RawDocument};
 
@@ -10,8 +11,8 @@ use super::scalar_key_hash;
 /// So many keys are told apart.
 const MOST_KEYS: usize = 100_000;
 
-/// The bytes of a batch, which are those of about 250,000 buckets.
-const BATCH_BYTES: usize = 12 << 20;
+/// The bytes of a batch, which are those of about 600,000 buckets.
+const BATCH_BYTES: usize = 24 << 20;
 
 /// Where buckets hold their key, their items, and the time of an item.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,8 +55,7 @@ impl BucketOrder {
         // A busy key's ring has no items.
         let is_ring = matches!(bucket.get("sealed"), Ok(Some(RawBsonRef::Array(_))));
         if let Some(sorter) = self.sorter.as_mut().filter(|_| !is_ring) {
-            let begin = BucketBegin::of(bucket, &self.times);
-            if begin.and_then(|begin| sorter.add(begin)).is_none() {
+            if sorter.add(bucket, &self.times).is_none() {
                 self.sorter = None;
             }
         }
@@ -80,27 +80,13 @@ impl BucketOrder {
 struct BucketBegin {
     /// The hash of its key.
     key: u64,
-    id: Box<str>,
     /// The time of its first item, in milliseconds.
     first: i64,
+    /// Where its id stands among those of the batch.
+    id: Range<u32>,
 }
 
 impl BucketBegin {
-    /// `None` if the bucket lacks a key, an id or a time.
-    fn of(bucket: &RawDocument, times: &BucketTimes) -> Option<Self> {
-        let items = bucket.get_array(&times.items).ok()?;
-        let first = items.get_document(0).ok()?.get_datetime(&times.time).ok()?;
-        Some(Self {
-            key: scalar_key_hash(bucket, &times.key)?,
-            id: bucket.get_str("_id").ok()?.into(),
-            first: first.timestamp_millis(),
-        })
-    }
-
-    fn bytes(&self) -> usize {
-        size_of::<Self>() + self.id.len()
-    }
-
     fn minute(&self) -> i64 {
         self.first.div_euclid(60_000)
     }
@@ -110,10 +96,26 @@ impl BucketBegin {
 #[derive(Debug)]
 struct Sorter {
     batch: Vec<BucketBegin>,
-    bytes: usize,
+    ids: Ids,
     most_bytes: usize,
     keys: HashMap<u64, KeyEnd>,
     counts: OrderCounts,
+}
+
+/// The ids of a batch, in one piece of memory.
+#[derive(Debug, Default)]
+struct Ids(String);
+
+impl Ids {
+    fn push(&mut self, id: &str) -> Option<Range<u32>> {
+        let begin = u32::try_from(self.0.len()).ok()?;
+        self.0.push_str(id);
+        Some(begin..u32::try_from(self.0.len()).ok()?)
+    }
+
+    fn of(&self, bucket: &BucketBegin) -> &str {
+        &self.0[bucket.id.start as usize..bucket.id.end as usize]
+    }
 }
 
 /// Where the buckets of a key end.
@@ -131,33 +133,44 @@ impl Sorter {
     fn of_batches(most_bytes: usize) -> Self {
         Self {
             batch: Vec::new(),
-            bytes: 0,
+            ids: Ids::default(),
             most_bytes,
             keys: HashMap::new(),
             counts: OrderCounts::default(),
         }
     }
 
-    /// `None` if a batch ends, and does not go on where those before it ended.
-    fn add(&mut self, begin: BucketBegin) -> Option<()> {
-        self.bytes += begin.bytes();
-        self.batch.push(begin);
-        match self.bytes < self.most_bytes {
+    /// `None` if the bucket lacks a key, an id or a time, or if a batch ends, and does not go on where those before it
+    /// ended.
+    fn add(&mut self, bucket: &RawDocument, times: &BucketTimes) -> Option<()> {
+        let items = bucket.get_array(&times.items).ok()?;
+        let first = items.get_document(0).ok()?.get_datetime(&times.time).ok()?;
+        self.batch.push(BucketBegin {
+            key: scalar_key_hash(bucket, &times.key)?,
+            first: first.timestamp_millis(),
+            id: self.ids.push(bucket.get_str("_id").ok()?)?,
+        });
+        let bytes = size_of_val(&*self.batch) + self.ids.0.len();
+        match bytes < self.most_bytes {
             true => Some(()),
             false => self.count(),
         }
     }
 
     fn count(&mut self) -> Option<()> {
-        self.bytes = 0;
-        let mut batch = mem::take(&mut self.batch);
-        batch.sort_unstable_by(|a, b| (a.key, &a.id).cmp(&(b.key, &b.id)));
-        let mut keys = batch.chunk_by_mut(|a, b| a.key == b.key);
-        keys.try_for_each(|buckets| self.count_key(buckets))
+        let (mut batch, mut ids) = (mem::take(&mut self.batch), mem::take(&mut self.ids));
+        batch.sort_unstable_by(|a, b| (a.key, ids.of(a)).cmp(&(b.key, ids.of(b))));
+        for buckets in batch.chunk_by_mut(|a, b| a.key == b.key) {
+            self.count_key(buckets, &ids)?;
+        }
+        batch.clear();
+        ids.0.clear();
+        (self.batch, self.ids) = (batch, ids);
+        Some(())
     }
 
     /// Goes on with the buckets of a key, in the order of their ids.
-    fn count_key(&mut self, buckets: &mut [BucketBegin]) -> Option<()> {
+    fn count_key(&mut self, buckets: &mut [BucketBegin], ids: &Ids) -> Option<()> {
         let key = buckets.first()?.key;
         if self.keys.len() == MOST_KEYS && !self.keys.contains_key(&key) {
             return None;
@@ -168,14 +181,14 @@ impl Sorter {
             minute: i64::MIN,
             in_minute: 0,
         });
-        if end.id > buckets.first()?.id {
+        if *end.id > *ids.of(buckets.first()?) {
             return None;
         }
         for bucket in &*buckets {
             self.counts.out_of_order += u64::from(bucket.first < end.first);
             end.first = bucket.first;
         }
-        end.id = mem::take(&mut buckets.last_mut()?.id);
+        end.id = ids.of(buckets.last()?).into();
         buckets.sort_unstable_by_key(|bucket| bucket.first);
         if end.minute > buckets.first()?.minute() {
             return None;
