@@ -54,10 +54,10 @@ impl BucketOrder {
     pub(super) fn add(&mut self, bucket: &RawDocument) {
         // A busy key's ring has no items.
         let is_ring = matches!(bucket.get("sealed"), Ok(Some(RawBsonRef::Array(_))));
-        if let Some(sorter) = self.sorter.as_mut().filter(|_| !is_ring) {
-            if sorter.add(bucket, &self.times).is_none() {
-                self.sorter = None;
-            }
+        if let Some(sorter) = self.sorter.as_mut().filter(|_| !is_ring)
+            && sorter.add(bucket, &self.times).is_none()
+        {
+            self.sorter = None;
         }
     }
 
