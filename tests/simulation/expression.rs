@@ -83,12 +83,8 @@ impl Scope<'_> {
             "$and" => operands.iter().all(|one| self.is_true(one)).into(),
             "$or" => operands.iter().any(|one| self.is_true(one)).into(),
             "$not" => (!self.is_true(&operands[0])).into(),
-            "$eq" => is_equal(&value(0), &value(1)).into(),
-            "$ne" => (!is_equal(&value(0), &value(1))).into(),
-            "$in" => array(value(1))
-                .iter()
-                .any(|one| is_equal(&Some(one.clone()), &value(0)))
-                .into(),
+            "$eq" => is_equal(value(0), value(1)).into(),
+            "$ne" => (!is_equal(value(0), value(1))).into(),
             "$gt" => return is(Ordering::is_gt),
             "$gte" => return is(Ordering::is_ge),
             "$lt" => return is(Ordering::is_lt),
@@ -102,12 +98,6 @@ impl Scope<'_> {
             "$isArray" => matches!(value(0), Some(Bson::Array(_))).into(),
             "$size" => (array(value(0)).len() as i32).into(),
             "$bsonSize" => size(value(0)).into(),
-            "$subtract" => (whole(0) - whole(1)).into(),
-            "$sum" => array(value(0))
-                .iter()
-                .filter_map(number)
-                .sum::<i64>()
-                .into(),
             "$range" => (whole(0)..whole(1))
                 .map(|n| Bson::Int32(n as i32))
                 .collect(),
@@ -127,24 +117,14 @@ impl Scope<'_> {
                 all.filter(|one| others.contains(one)).collect()
             }
             "$map" => {
-                let (input, map) = self.input(operand, "in");
+                let part = |name| operand.as_document()?.get(name);
+                let input = array(part("input").and_then(|input| self.value(input)));
+                let map = part("in").expect("what to do");
                 let values = input.iter().map(|one| self.of(one).value(map));
                 values.map(|value| value.unwrap_or(Bson::Null)).collect()
             }
-            "$filter" => {
-                let (input, condition) = self.input(operand, "cond");
-                let kept = input.iter().filter(|one| self.of(one).is_true(condition));
-                kept.cloned().collect()
-            }
             other => panic!("unknown operator {other}"),
         })
-    }
-
-    /// The input of an operator on arrays, and what it does to each element.
-    fn input<'o>(self, operand: &'o Bson, name: &str) -> (Vec<Bson>, &'o Bson) {
-        let operand = operand.as_document().expect("an operand with names");
-        let input = operand.get("input").and_then(|input| self.value(input));
-        (array(input), operand.get(name).expect("what to do"))
     }
 
     fn of<'e>(&'e self, element: &'e Bson) -> Scope<'e> {
@@ -155,13 +135,9 @@ impl Scope<'_> {
     }
 }
 
-fn is_equal(one: &Option<Bson>, other: &Option<Bson>) -> bool {
-    let same = |one: &Bson, other: &Bson| compare(one, other).is_some_and(Ordering::is_eq);
-    one == other
-        || one
-            .as_ref()
-            .zip(other.as_ref())
-            .is_some_and(|(one, other)| same(one, other))
+fn is_equal(one: Option<Bson>, other: Option<Bson>) -> bool {
+    let is_same = |(one, other)| compare(one, other).is_some_and(Ordering::is_eq);
+    one == other || one.as_ref().zip(other.as_ref()).is_some_and(is_same)
 }
 
 fn type_name(value: Option<&Bson>) -> &'static str {

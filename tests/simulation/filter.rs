@@ -54,8 +54,8 @@ fn holds(value: Option<&Bson>, condition: &Bson) -> bool {
             "$not" => !holds(value, operand),
             "$exists" => value.is_some() == (operand == &Bson::Boolean(true)),
             "$elemMatch" => value.is_some_and(|value| has_element(value, operand)),
-            "$in" => (operand.as_array().into_iter().flatten()).any(|one| has(value, one)),
-            "$nin" => !(operand.as_array().into_iter().flatten()).any(|one| has(value, one)),
+            "$in" => has_one(value, operand),
+            "$nin" => !has_one(value, operand),
             "$lt" => any(value, operand, Ordering::is_lt),
             "$lte" => any(value, operand, Ordering::is_le),
             "$gt" => any(value, operand, Ordering::is_gt),
@@ -70,6 +70,12 @@ fn has(value: Option<&Bson>, wanted: &Bson) -> bool {
     value.map_or(wanted == &Bson::Null, |_| {
         any(value, wanted, Ordering::is_eq)
     })
+}
+
+/// Whether the value, or an element of it, equals one of these.
+fn has_one(value: Option<&Bson>, wanted: &Bson) -> bool {
+    let mut wanted = wanted.as_array().into_iter().flatten();
+    wanted.any(|one| has(value, one))
 }
 
 /// Whether an element of an array matches a filter.

@@ -10,19 +10,20 @@ use serde::{Deserialize, Serialize};
 use crate::world::Told;
 
 /// The capacity of buckets and of extras documents.
-pub(crate) const CAPACITY: u32 = 3;
+pub(crate) const CAPACITY: u32 = Numbered::SPEC.capacity;
 
 /// The threshold of parents.
-pub(crate) const THRESHOLD: usize = 2;
+pub(crate) const THRESHOLD: usize = Family::SPEC.threshold as usize;
 
 /// In milliseconds.
 const DAY: i64 = 86_400_000;
 
 /// A handle for items of two keys. An item is its key and its number.
 pub(crate) trait Handle: Clone + Send + Sync + 'static {
-    /// Whether a read gives each writer's items in the order in which they were stored.
-    const IS_IN_ORDER: bool;
     const IS_UNIQUE: bool;
+
+    /// Whether a read gives each writer's items in the order in which they were stored.
+    fn is_in_order() -> bool;
 
     fn open(db: &Database, combine: bool, rings: u32) -> impl Future<Output = Self> + Send;
 
@@ -52,14 +53,16 @@ macro_rules! readings {
         }
 
         impl Reading for $name {
-            const IS_TIMED: bool = matches!($id.as_bytes(), [.., b'a', b't', b'}']);
-
             fn new(sensor: i64, n: i64) -> Self {
                 Self { sensor, at: DateTime::from_millis(n % 2 * DAY), n, changes: 0 }
             }
 
             fn n(&self) -> i64 {
                 self.n
+            }
+
+            fn is_timed() -> bool {
+                $id.ends_with("{at}")
             }
 
             fn of_number(n: i64) -> Filter<Self> {
@@ -74,10 +77,9 @@ macro_rules! readings {
 }
 
 pub(crate) trait Reading: Bucket<Key = (i64,)> + Clone + Send + Sync {
-    const IS_TIMED: bool;
-
     fn new(sensor: i64, n: i64) -> Self;
     fn n(&self) -> i64;
+    fn is_timed() -> bool;
     fn of_number(n: i64) -> Filter<Self>;
     fn change(&mut self);
 }
@@ -91,8 +93,11 @@ readings! {
 }
 
 impl<T: Reading> Handle for Buckets<T> {
-    const IS_IN_ORDER: bool = !T::IS_TIMED;
     const IS_UNIQUE: bool = T::SPEC.unique.is_some();
+
+    fn is_in_order() -> bool {
+        !T::is_timed()
+    }
 
     async fn open(db: &Database, combine: bool, rings: u32) -> Self {
         let buckets = T::buckets(db).combine(combine).__ring_after(rings);
@@ -124,15 +129,8 @@ impl<T: Reading> Handle for Buckets<T> {
             .map_or(&[][..], |error| error.failed());
         let failed = failed.iter();
         failed
-            .map(|failed| (failed.item.n(), told(failed.error.is_maybe_stored())))
+            .map(|failed| (failed.item.n(), Told::by(&failed.error)))
             .collect()
-    }
-}
-
-fn told(is_maybe_stored: bool) -> Told {
-    match is_maybe_stored {
-        true => Told::Maybe,
-        false => Told::Failed,
     }
 }
 
@@ -164,16 +162,18 @@ macro_rules! families {
         }
 
         impl Handle for Outliers<$name> {
-            const IS_IN_ORDER: bool = true;
-            const IS_UNIQUE: bool = !concat!($(stringify!($unique))?).is_empty();
+            const IS_UNIQUE: bool = $name::SPEC.unique.is_some();
 
-            async fn open(db: &Database, _combine: bool, rings: u32) -> Self {
+            fn is_in_order() -> bool {
+                true
+            }
+
+            async fn open(db: &Database, _combine: bool, _rings: u32) -> Self {
                 let parents = $name::outliers(db).await.expect("an opened collection");
                 for id in [0, 1] {
                     let inserted = parents.insert(&$name { id, items: Vec::new() }).await;
                     assert!(inserted.is_ok() || inserted.is_err_and(|it| it.is_already_there()));
                 }
-                let _ = rings;
                 parents
             }
 
@@ -198,7 +198,7 @@ macro_rules! families {
                     let items = items.iter().filter(|(sensor, _)| *sensor == id);
                     let children = Vec::from_iter(items.map(|(_, n)| Child::new(*n)));
                     if let Err(error) = self.push_many(&id, children).await {
-                        let told = told(error.error.is_maybe_stored());
+                        let told = Told::by(&error.error);
                         failed.extend(error.rest.iter().map(|child| (child.n, told)));
                     }
                 }

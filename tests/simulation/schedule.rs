@@ -163,7 +163,7 @@ impl Simulator {
         }
         // Until all commands have arrived.
         sleep(Duration::from_secs(60)).await;
-        H::IS_IN_ORDER && !shares
+        H::is_in_order() && !shares
     }
 }
 
@@ -202,8 +202,8 @@ impl<R> Called<R> {
     fn told(&self) -> Told {
         match &self.0 {
             Some(Ok(_)) => Told::Done,
-            Some(Err(error)) if !error.is_maybe_stored() => Told::Failed,
-            _ => Told::Maybe,
+            Some(Err(error)) => Told::by(error),
+            None => Told::Maybe,
         }
     }
 }

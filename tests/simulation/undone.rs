@@ -59,11 +59,7 @@ impl Safeguard {
             command.insert("ordered", false);
         }
         match self {
-            Self::Unchanged => {
-                if let Ok(filter) = command.get_document_mut("query") {
-                    filter.remove("$expr");
-                }
-            }
+            Self::Unchanged => remove(command, &["query", "$expr"]),
             Self::SealedByRemoval => {
                 if let Ok(stages) = command.get_array_mut("update")
                     && let Some(Bson::Document(last)) = stages.last_mut()
@@ -96,40 +92,38 @@ impl Safeguard {
 
     fn undo_in(self, statement: &mut Document) {
         match self {
-            Self::Capacity => {
-                if let Ok(filter) = statement.get_document_mut("q") {
-                    filter.remove("count");
-                }
-            }
-            Self::Threshold => {
-                if let Ok(filter) = statement.get_document_mut("q") {
-                    filter.remove("$expr");
-                }
-            }
+            Self::Capacity => remove(statement, &["q", "count"]),
+            Self::Threshold => remove(statement, &["q", "$expr"]),
+            Self::Identity => remove(statement, &["q", "items.n"]),
             Self::Flag => {
-                let update = statement.get_document_mut("u").ok();
-                let set = update.and_then(|update| update.get_document_mut("$set").ok());
-                if let Some(fields) = set
+                if let Some(fields) = part(statement, &["u", "$set"])
                     && fields.contains_key("has_extras")
                 {
                     fields.insert("has_extras", false);
                 }
             }
-            Self::Identity => {
-                if let Ok(filter) = statement.get_document_mut("q") {
-                    filter.remove("items.n");
-                }
-            }
             Self::ImpossibleId => {
-                let update = statement.get_document_mut("u").ok();
-                let new = update.and_then(|update| update.get_document_mut("$setOnInsert").ok());
-                if let Some(new) = new
-                    && matches!(new.get("_id"), Some(Bson::Array(_)))
+                if let Some(fields) = part(statement, &["u", "$setOnInsert"])
+                    && matches!(fields.get("_id"), Some(Bson::Array(_)))
                 {
-                    new.remove("_id");
+                    fields.remove("_id");
                 }
             }
             _ => {}
         }
+    }
+}
+
+/// The document inside another under these names, if it is there.
+fn part<'d>(document: &'d mut Document, names: &[&str]) -> Option<&'d mut Document> {
+    (names.iter()).try_fold(document, |part, name| part.get_document_mut(name).ok())
+}
+
+/// Removes the field under these names, if it is there.
+fn remove(document: &mut Document, names: &[&str]) {
+    if let [outer @ .., name] = names
+        && let Some(part) = part(document, outer)
+    {
+        part.remove(name);
     }
 }

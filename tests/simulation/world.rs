@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use bucket_runtime::bson::{Bson, Document, doc};
+use bucket_runtime::{
+    Error,
+    bson::{Bson, Document, doc},
+};
 
 use crate::{
     filter::number,
@@ -18,6 +21,16 @@ pub(crate) enum Told {
     Done,
     Maybe,
     Failed,
+}
+
+impl Told {
+    /// What a call's error tells.
+    pub(crate) fn by(error: &Error) -> Self {
+        match error.is_maybe_stored() {
+            true => Self::Maybe,
+            false => Self::Failed,
+        }
+    }
 }
 
 /// What callers were told of an item.
@@ -60,6 +73,17 @@ pub(crate) struct State {
     pub(crate) store: Store,
     pub(crate) parents: Store,
     sessions: HashMap<String, Session>,
+}
+
+impl State {
+    /// The collection to which a command is sent.
+    fn store_of(&mut self, command: &Document) -> &mut Store {
+        let name = command.values().next().and_then(Bson::as_str);
+        match name == Some("parents") {
+            true => &mut self.parents,
+            false => &mut self.store,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Default)]
@@ -229,32 +253,27 @@ impl World {
     ) -> Result<(Effect, bool), Refusal> {
         let is_numbered =
             command.contains_key("txnNumber") && self.undone != Some(Safeguard::Numbers);
-        let State {
-            store,
-            parents,
-            sessions,
-        } = &mut self.primary;
-        let store = if is_of_parents(command) {
-            parents
-        } else {
-            store
-        };
-        let session = sessions.get_mut(session).filter(|_| is_numbered);
-        if let Some(effect) = session.as_ref().and_then(|session| session.done.get(&at)) {
+        let known = self.primary.sessions.get(session);
+        let known = known.filter(|_| is_numbered);
+        if let Some(effect) = known.and_then(|session| session.done.get(&at)) {
             return Ok((effect.clone(), true));
         }
         let statement = statements(command)[at];
+        let store = self.primary.store_of(command);
         let mut effect = match command.keys().next().map(String::as_str) {
             Some("insert") => store.insert(statement.clone()),
             Some("delete") => store.delete(statement),
             Some("findAndModify") => store.change(statement),
             _ => store.update(statement),
         }?;
-        let has_written = match command.contains_key("update") && command.contains_key("updates") {
+        let has_written = match command.contains_key("updates") {
             true => effect.modified > 0 || effect.upserted.is_some(),
             false => effect.n > 0 || effect.value.is_some(),
         };
-        if let (true, Some(session)) = (has_written, session) {
+        if has_written
+            && is_numbered
+            && let Some(session) = self.primary.sessions.get_mut(session)
+        {
             session.done.insert(at, effect.clone());
         }
         // A repeated command gets the whole document.
@@ -266,12 +285,7 @@ impl World {
 
     /// The answer to a command that is not a write.
     pub(crate) fn read(&mut self, command: &Document) -> Result<Document, Refusal> {
-        let State { store, parents, .. } = &mut self.primary;
-        let store = if is_of_parents(command) {
-            parents
-        } else {
-            store
-        };
+        let store = self.primary.store_of(command);
         let name = command.keys().next().map(String::as_str);
         let answer = match name {
             Some("hello") => {
@@ -322,11 +336,6 @@ impl World {
 
 fn rows(rows: Vec<Document>) -> Document {
     doc! { "rows": rows }
-}
-
-/// Whether a command is sent to the collection of parents.
-fn is_of_parents(command: &Document) -> bool {
-    command.values().next().and_then(Bson::as_str) == Some("parents")
 }
 
 /// Where commands hold their statements.

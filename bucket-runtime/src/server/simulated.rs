@@ -109,10 +109,6 @@ impl Server {
         Ok(doc! { "insert": name, "documents": self::documents(documents)?, "ordered": ordered })
     }
 
-    pub(super) fn insert_one_command(&self, document: Document) -> Document {
-        doc! { "insert": self.collection.name(), "documents": [document] }
-    }
-
     pub(super) fn change_command(
         &self,
         filter: Document,

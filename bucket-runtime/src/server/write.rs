@@ -182,7 +182,8 @@ impl Target<'_> {
             self.server,
             session,
             true,
-            self.server.insert_one_command(document),
+            (self.server.insert_command(&[document], true))
+                .map_err(|error| self.write_error(error))?,
             |answer| (simulated::written(answer).map(drop))
                 .map_err(|error| self.write_error(error))
         );
