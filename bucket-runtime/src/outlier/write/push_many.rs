@@ -20,7 +20,7 @@ impl<T: Outlier> Outliers<T> {
     ///
     /// # Errors
     ///
-    /// [`PushManyError`](crate::PushManyError) returns the items that were not stored; those before them
+    /// [`PushManyError`](crate::PushManyError) returns the items that were not acknowledged; those before them
     /// are stored, unless the error [`is_not_found`](Error::is_not_found): another call has then deleted
     /// them with the parent. Otherwise like [`push`](Self::push).
     pub fn push_many<I: Into<T::Item>>(
@@ -72,7 +72,7 @@ impl<'s, T: Outlier> PushMany<'s, T> {
     }
 }
 
-/// A push of many items that failed on the way: the reason, and the items that were not stored.
+/// A push of many items that failed on the way: the reason, and the items that were not acknowledged.
 ///
 /// The items before them are stored, in order, or were there before. If [`error.is_maybe_stored()`](Error::is_maybe_stored),
 /// the rest, or a first part of it, may be stored, too.
