@@ -8,11 +8,20 @@ use std::{
 use bucket_runtime::{
     __simulated::{Request, Simulated},
     bson::Document,
-    mongodb::error::{Error as DriverError, ErrorKind},
+    mongodb::error::{
+        Error as DriverError, ErrorKind, TRANSIENT_TRANSACTION_ERROR,
+        UNKNOWN_TRANSACTION_COMMIT_RESULT,
+    },
 };
 use futures_util::{FutureExt, future::BoxFuture};
 
-use crate::{network::Network, world::statements};
+use crate::{
+    network::{Network, labelled},
+    world::statements,
+};
+
+/// The reads that the driver repeats.
+const READS: [&str; 4] = ["find", "aggregate", "listIndexes", "listCollections"];
 
 /// The drivers of all handles, which share a network.
 #[derive(Clone)]
@@ -26,6 +35,8 @@ struct Sessions {
     numbers: HashMap<String, i64>,
     /// Those under which a connection broke.
     dirty: HashSet<String>,
+    /// The transactions, each with whether it has sent anything.
+    transactions: HashMap<String, bool>,
     /// Short names for the trace.
     names: HashMap<String, String>,
 }
@@ -66,16 +77,72 @@ impl Driver {
         } = request;
         let session = session.map(|id| self.sessions().name(&id));
         let session = session.unwrap_or_default();
+        if is_action && self.is_in_transaction(&session) {
+            return self.carry_in_transaction(handle, session, command).await;
+        }
         let statements = statements(&command);
         let is_of_many = |statement: &&Document| statement.contains_key("multi");
-        if is_action && !statements.is_empty() && !statements.iter().any(is_of_many) {
+        let is_numbered = !statements.is_empty() && !statements.iter().any(is_of_many);
+        let repeats = is_numbered || READS.iter().any(|read| command.contains_key(*read));
+        if is_action && is_numbered {
             command.insert("txnNumber", self.number(&session));
         }
         let mut sent = self.send_once(&handle, &session, &command).await;
-        if is_action && sent.as_ref().is_err_and(is_broken) {
+        if is_action && repeats && sent.as_ref().is_err_and(is_broken) {
             sent = self.send_once(&handle, &session, &command).await;
         }
         sent
+    }
+
+    fn is_in_transaction(&self, session: &str) -> bool {
+        self.sessions().transactions.contains_key(session)
+    }
+
+    /// Sends a command of a transaction once, and the command that ends it twice at most. What such a command does
+    /// not tell is said by a label.
+    async fn carry_in_transaction(
+        self,
+        handle: String,
+        session: String,
+        mut command: Document,
+    ) -> Result<Document, DriverError> {
+        let [commits, aborts] =
+            ["commitTransaction", "abortTransaction"].map(|name| command.contains_key(name));
+        let (number, has_begun) = {
+            let mut sessions = self.sessions();
+            let number = sessions.numbers.get(&session).copied().unwrap_or_default();
+            let has_begun = match commits || aborts {
+                true => sessions.transactions.get(&session).copied(),
+                false => sessions.transactions.insert(session.clone(), true),
+            };
+            if aborts {
+                sessions.transactions.remove(&session);
+            }
+            (number, has_begun == Some(true))
+        };
+        if (commits || aborts) && !has_begun {
+            return Ok(Document::new());
+        }
+        command.insert("txnNumber", number);
+        command.insert("autocommit", false);
+        if !has_begun {
+            command.insert("startTransaction", true);
+        }
+        let mut sent = self.send_once(&handle, &session, &command).await;
+        if (commits || aborts) && sent.as_ref().is_err_and(is_broken) {
+            sent = self.send_once(&handle, &session, &command).await;
+        }
+        if commits && sent.is_ok() {
+            self.sessions().transactions.remove(&session);
+        }
+        let label = match commits {
+            true => UNKNOWN_TRANSACTION_COMMIT_RESULT,
+            false => TRANSIENT_TRANSACTION_ERROR,
+        };
+        sent.map_err(|error| match is_broken(&error) {
+            true => labelled((0, "the connection broke".to_owned()), label),
+            false => error,
+        })
     }
 
     async fn send_once(
@@ -104,6 +171,12 @@ impl Simulated for Driver {
     fn skip_number(&self, session: &Document) {
         let name = self.sessions().name(session);
         self.number(&name);
+    }
+
+    fn begin(&self, session: &Document) {
+        let name = self.sessions().name(session);
+        self.number(&name);
+        self.sessions().transactions.insert(name, false);
     }
 
     fn is_dirty(&self, session: &Document) -> bool {

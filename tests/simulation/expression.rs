@@ -90,10 +90,12 @@ impl Scope<'_> {
             "$lt" => return is(Ordering::is_lt),
             "$lte" => return is(Ordering::is_le),
             "$cond" => return value(if self.is_true(&operands[0]) { 1 } else { 2 }),
-            "$ifNull" => match value(0) {
-                None | Some(Bson::Null) => return value(1),
-                Some(value) => value,
-            },
+            "$ifNull" => {
+                let last = operands.len() - 1;
+                let others = (0..last).filter_map(value);
+                let mut others = others.filter(|value| value != &Bson::Null);
+                return others.next().or_else(|| value(last));
+            }
             "$type" => type_name(value(0).as_ref()).into(),
             "$isArray" => matches!(value(0), Some(Bson::Array(_))).into(),
             "$size" => (array(value(0)).len() as i32).into(),
@@ -111,6 +113,15 @@ impl Scope<'_> {
                 array.into_iter().skip(from).take(length).collect()
             }
             "$concatArrays" => (0..operands.len()).flat_map(|n| array(value(n))).collect(),
+            "$setUnion" => {
+                let mut set = Vec::new();
+                for one in (0..operands.len()).flat_map(|n| array(value(n))) {
+                    if !set.contains(&one) {
+                        set.push(one);
+                    }
+                }
+                set.into()
+            }
             "$setIntersection" => {
                 let others = array(value(1));
                 let all = array(value(0)).into_iter();

@@ -3,7 +3,8 @@
 use std::{collections::BTreeMap, future::Future};
 
 use bucket_runtime::{
-    Bucket, Buckets, Fields, Filter, Outlier, Outliers, Result, bson::DateTime, mongodb::Database,
+    Bucket, Buckets, CapacityProgress, Fields, Filter, Ordinal, Outlier, Outliers, Result,
+    bson::DateTime, mongodb::Database,
 };
 use serde::{Deserialize, Serialize};
 
@@ -35,34 +36,45 @@ pub(crate) trait Handle: Clone + Send + Sync + 'static {
     /// Whether the item is there.
     fn update(&self, sensor: i64, n: i64) -> impl Future<Output = Result<bool>> + Send;
 
+    /// Whether the buckets of its collection may get another capacity.
+    const CHANGES_CAPACITY: bool;
+
+    /// Gives the collection another capacity.
+    fn change_capacity(
+        db: &Database,
+        capacity: Capacity,
+        repack: bool,
+    ) -> impl Future<Output = Result<CapacityProgress>> + Send;
+
     /// The numbers of those items that were not acknowledged.
     fn load(&self, items: Vec<(i64, i64)>) -> impl Future<Output = BTreeMap<i64, Told>> + Send;
 }
 
-macro_rules! readings {
-    ($($name:ident($id:literal, $(#[$of_n:meta])? n, $(#[$of_changes:meta])? changes))+) => {$(
-        #[derive(Debug, Clone, PartialEq, Bucket)]
-        #[bucket(collection = "buckets", id = $id, capacity = 3, items = "items")]
-        pub(crate) struct $name {
-            sensor: i64,
-            at: DateTime,
-            $(#[$of_n])?
-            n: i64,
-            $(#[$of_changes])?
-            changes: i64,
-        }
+/// A capacity to which a collection's may change.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Capacity {
+    Narrow,
+    First,
+    Wide,
+}
 
-        impl Reading for $name {
+/// The structs of one collection, which differ by their capacities.
+macro_rules! readings {
+    ($($first:ident $narrow:ident $wide:ident ($($of:tt)*))+) => {$(
+        readings!(@one $narrow, 2, $($of)*);
+        readings!(@one $first, 3, $($of)*);
+        readings!(@one $wide, 5, $($of)*);
+
+        impl Reading for $first {
+            type Narrow = $narrow;
+            type Wide = $wide;
+
             fn new(sensor: i64, n: i64) -> Self {
                 Self { sensor, at: DateTime::from_millis(n % 2 * DAY), n, changes: 0 }
             }
 
             fn n(&self) -> i64 {
                 self.n
-            }
-
-            fn is_timed() -> bool {
-                $id.ends_with("{at}")
             }
 
             fn of_number(n: i64) -> Filter<Self> {
@@ -74,29 +86,48 @@ macro_rules! readings {
             }
         }
     )+};
+    (
+        @one $name:ident, $capacity:literal,
+        $id:literal, $(#[$of_n:meta])? n, $(#[$of_changes:meta])? changes
+    ) => {
+        #[derive(Debug, Clone, PartialEq, Bucket)]
+        #[bucket(collection = "buckets", id = $id, capacity = $capacity, items = "items")]
+        pub(crate) struct $name {
+            sensor: i64,
+            at: DateTime,
+            $(#[$of_n])?
+            n: i64,
+            $(#[$of_changes])?
+            changes: i64,
+        }
+    };
 }
 
 pub(crate) trait Reading: Bucket<Key = (i64,)> + Clone + Send + Sync {
+    type Narrow: Bucket;
+    type Wide: Bucket;
+
     fn new(sensor: i64, n: i64) -> Self;
     fn n(&self) -> i64;
-    fn is_timed() -> bool;
     fn of_number(n: i64) -> Filter<Self>;
     fn change(&mut self);
 }
 
 readings! {
-    Numbered("{sensor}_{#}", n, changes)
-    NumberedOnce("{sensor}_{#}", #[bucket(unique)] n, changes)
-    Timed("{sensor}_{at}", n, changes)
-    TimedOnce("{sensor}_{at}", #[bucket(unique)] n, changes)
-    Daily("{sensor}_{at/1d}", n, #[bucket(sum, max)] changes)
+    Numbered NumberedNarrow NumberedWide ("{sensor}_{#}", n, changes)
+    NumberedOnce NumberedOnceNarrow NumberedOnceWide ("{sensor}_{#}", #[bucket(unique)] n, changes)
+    Timed TimedNarrow TimedWide ("{sensor}_{at}", n, changes)
+    TimedOnce TimedOnceNarrow TimedOnceWide ("{sensor}_{at}", #[bucket(unique)] n, changes)
+    Daily DailyNarrow DailyWide ("{sensor}_{at/1d}", n, #[bucket(sum, max)] changes)
 }
 
 impl<T: Reading> Handle for Buckets<T> {
     const IS_UNIQUE: bool = T::SPEC.unique.is_some();
 
+    const CHANGES_CAPACITY: bool = true;
+
     fn is_in_order() -> bool {
-        !T::is_timed()
+        T::SPEC.id.ordinal == Ordinal::Number
     }
 
     async fn open(db: &Database, combine: bool, rings: u32) -> Self {
@@ -118,6 +149,18 @@ impl<T: Reading> Handle for Buckets<T> {
             .update_item(&sensor, T::of_number(n), T::change)
             .await?;
         Ok(updated.is_some())
+    }
+
+    async fn change_capacity(
+        db: &Database,
+        capacity: Capacity,
+        repack: bool,
+    ) -> Result<CapacityProgress> {
+        match capacity {
+            Capacity::Narrow => T::Narrow::change_capacity(db).repack(repack).await,
+            Capacity::First => T::change_capacity(db).repack(repack).await,
+            Capacity::Wide => T::Wide::change_capacity(db).repack(repack).await,
+        }
     }
 
     async fn load(&self, items: Vec<(i64, i64)>) -> BTreeMap<i64, Told> {
@@ -163,6 +206,7 @@ macro_rules! families {
 
         impl Handle for Outliers<$name> {
             const IS_UNIQUE: bool = $name::SPEC.unique.is_some();
+            const CHANGES_CAPACITY: bool = false;
 
             fn is_in_order() -> bool {
                 true
@@ -190,6 +234,14 @@ macro_rules! families {
                 let of_number = $name::FIELDS.items.item().n.eq(n);
                 let change = |child: &mut Child| child.changes += 1;
                 Ok(self.update_item(&sensor, of_number, change).await?.is_some())
+            }
+
+            async fn change_capacity(
+                _db: &Database,
+                _capacity: Capacity,
+                _repack: bool,
+            ) -> Result<CapacityProgress> {
+                Ok(CapacityProgress::default())
             }
 
             async fn load(&self, items: Vec<(i64, i64)>) -> BTreeMap<i64, Told> {

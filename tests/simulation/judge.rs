@@ -7,7 +7,7 @@ use bucket_runtime::bson::{Bson, DateTime, Document};
 use crate::{
     filter::number,
     handle::THRESHOLD,
-    world::{History, Told, World},
+    world::{History, State, Told, World},
 };
 
 /// How far apart the numbers of two writers' items are.
@@ -22,7 +22,7 @@ pub(crate) fn step(world: &World) -> Option<String> {
             return Some(format!("O2: {parent}"));
         }
         for (item, _) in items {
-            if let Some(other) = stored.insert(item, parent) {
+            if let Some(other) = stored.insert(item, &**parent) {
                 return Some(format!(
                     "O1: item {item} is stored in {other} and in {parent}"
                 ));
@@ -32,7 +32,8 @@ pub(crate) fn step(world: &World) -> Option<String> {
     for bucket in buckets(world) {
         let items = items(bucket);
         let count = bucket.get("count").and_then(number);
-        if count != Some(items.len() as i64) || items.len() as i64 > world.capacity {
+        let is_too_full = items.len() as i64 > world.capacity && !world.changes_capacity;
+        if count != Some(items.len() as i64) || is_too_full {
             return Some(format!("G2: {bucket}"));
         }
         let key = bucket.get("sensor").and_then(number);
@@ -51,7 +52,8 @@ pub(crate) fn step(world: &World) -> Option<String> {
         }
         let is_sealed = matches!(bucket.get("sealed"), Some(Bson::String(_)));
         let is_open = count < Some(world.capacity) && !is_sealed;
-        if is_open && open.insert((key, window(bucket)), bucket).is_some() {
+        if is_open && !world.loads_meanwhile && open.insert((key, window(bucket)), bucket).is_some()
+        {
             return Some(format!("G3: a second open bucket, {bucket}"));
         }
         for (item, _) in items {
@@ -63,6 +65,25 @@ pub(crate) fn step(world: &World) -> Option<String> {
         }
     }
     None
+}
+
+/// Which bucket has got more items than it may have.
+pub(crate) fn growth(world: &World, before: &State) -> Option<String> {
+    let had = |bucket: &Document| {
+        let mut before = before.store.documents.iter();
+        before
+            .find(|before| before.get("_id") == bucket.get("_id"))
+            .map_or(0, |it| items(it).len())
+    };
+    let grown = |bucket: &&Document| {
+        let items = items(bucket).len();
+        items as i64 > world.capacity && items > had(bucket)
+    };
+    let bucket = buckets(world).find(grown)?;
+    Some(format!(
+        "G2: above the capacity of {}: {bucket}",
+        world.capacity
+    ))
 }
 
 /// Whether the key is a parent's, and the parent is not flagged.
@@ -77,7 +98,12 @@ pub(crate) fn end(world: &World, is_in_order: bool) -> Option<String> {
     let mut buckets: Vec<_> = buckets(world).collect();
     // In the order in which a read of each key returns them: a key's ids begin alike, and parents come first.
     buckets.sort_by_key(|bucket| bucket.get_str("_id").ok());
-    let parents = world.primary.parents.documents.iter();
+    let parents = world
+        .primary
+        .parents
+        .documents
+        .iter()
+        .map(|parent| &**parent);
     let buckets = Vec::from_iter(parents.chain(buckets));
     let stored: BTreeMap<i64, i64> = buckets.iter().flat_map(|bucket| items(bucket)).collect();
     let broken = |(item, history)| contradiction(history, stored.get(item).copied());
@@ -126,6 +152,7 @@ fn buckets(world: &World) -> impl Iterator<Item = &Document> {
     let is_ring =
         |document: &&Document| document.get_str("_id").is_ok_and(|id| id.starts_with('%'));
     let documents = world.primary.store.documents.iter();
+    let documents = documents.map(|document| &**document);
     documents.filter(move |document| !is_ring(document))
 }
 

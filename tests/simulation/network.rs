@@ -9,13 +9,17 @@ use std::{
 
 use bucket_runtime::{
     bson::{Bson, Deserializer, Document, doc},
-    mongodb::error::{CommandError, Error as DriverError, ErrorKind},
+    mongodb::error::{
+        CommandError, Error as DriverError, ErrorKind, TRANSIENT_TRANSACTION_ERROR,
+        WriteConcernError, WriteFailure,
+    },
 };
 use serde::Deserialize;
 use tokio::time::sleep;
 
 use crate::{
     store::Refusal,
+    transaction::{is_aborted, is_part},
     undone::Safeguard,
     world::{World, statements},
 };
@@ -27,6 +31,9 @@ pub(crate) struct Network {
     /// The server carries out one command of a session at a time.
     locks: Arc<Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>>,
 }
+
+/// The longest pause before a command looks again for transactions.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// What happens to a command on its way.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -82,7 +89,11 @@ impl Network {
         let (fate, [there, back, late]) = {
             let mut world = self.world();
             world.commands += 1;
-            let fate = fate(&mut world, statements(command).len());
+            let writes = match command.contains_key("commitTransaction") {
+                true => 1,
+                false => statements(command).len(),
+            };
+            let fate = fate(&mut world, writes);
             let most = if world.is_rough { 20_000 } else { 1 };
             let times = [most, most, 10 * most];
             (
@@ -157,36 +168,66 @@ impl Network {
         fate: Fate,
     ) -> Result<Document, Unanswered> {
         let writes = statements(command).len();
-        if writes == 0 {
-            return Ok(self.world().read(command)?);
+        let term = self.world().term;
+        match command.keys().next().map_or("", |name| name) {
+            "createIndexes" => return self.create_indexes(command, term).await,
+            "dropIndexes" => {
+                self.wait_for_transactions().await;
+                return Ok(self.world().drop_index(command)?);
+            }
+            "commitTransaction" | "abortTransaction" => {
+                let lock = self.lock_of(session);
+                let _lock = lock.lock().await;
+                let mut world = self.world();
+                if fate == Fate::Election(0) {
+                    world.elect();
+                    return Err(Unanswered::Broken);
+                }
+                return Ok(world.end_transaction(session, command)?);
+            }
+            _ if writes == 0 => return Ok(self.world().read(session, command)?),
+            _ => {}
         }
         let lock = self.lock_of(session);
         let _lock = lock.lock().await;
         let term = self.world().term;
+        if statements(command)[0].contains_key("multi") && !is_part(command) {
+            return self.update_many(session, command, fate).await;
+        }
         let is_ordered = command.get_bool("ordered").unwrap_or(true);
         let mut answer = WriteAnswer::default();
         for at in 0..writes {
-            let is_rough = self.world().is_rough;
-            if at > 0 && is_rough {
-                let pause = self.world().below(2_000);
-                sleep(Duration::from_micros(pause)).await;
+            if at > 0 {
+                self.pause().await;
             }
-            let mut world = self.world();
+            self.wait_for_others(session, command, at).await;
             if fate == Fate::Election(at) {
-                world.elect();
+                self.world().elect();
             }
-            if world.term != term {
+            if self.world().term != term {
                 return Err(Unanswered::Broken);
             }
             if fate == Fate::Interrupted(at) {
-                return Err((11601, "operation was interrupted".to_owned()).into());
+                self.world().abort(session);
+                return Err(interrupted());
             }
-            if at == 0 {
-                world.begin(session, command)?;
+            if at == 0 && !is_part(command) {
+                self.world().begin(session, command)?;
             }
-            let written = world.write(session, command, at);
+            let planned = self.plan(session, command, at).await;
+            self.wait_for_others(session, command, at).await;
+            let mut world = self.world();
+            if world.term != term {
+                return Err(Unanswered::Broken);
+            }
+            let written = planned.and_then(|()| world.write(session, command, at));
             if command.contains_key("findAndModify") {
                 return Ok(doc! { "value": written?.0.value });
+            }
+            if let Err(refusal) = &written
+                && is_aborted(refusal)
+            {
+                return Err(refusal.clone().into());
             }
             if answer.add(at, written) && is_ordered {
                 break;
@@ -194,6 +235,111 @@ impl Network {
         }
         Ok(answer.into_reply())
     }
+}
+
+/// What takes its time while other commands come in between.
+impl Network {
+    /// A statement that names an index now and then waits in its plan.
+    async fn plan(&self, session: &str, command: &Document, at: usize) -> Result<(), Refusal> {
+        let waits = {
+            let mut world = self.world();
+            world.is_rough
+                && world.changes_capacity
+                && statements(command)[at].contains_key("hint")
+                && !is_part(command)
+                && world.below(4) == 0
+        };
+        if !waits {
+            return Ok(());
+        }
+        let plan = self.world().begin_plan(session, command, at);
+        self.pause().await;
+        self.world().continue_plan(plan)
+    }
+
+    /// Changes each document that was found, if it still matches.
+    async fn update_many(
+        &self,
+        session: &str,
+        command: &Document,
+        fate: Fate,
+    ) -> Result<Document, Unanswered> {
+        let term = self.world().term;
+        let mut answer = WriteAnswer::default();
+        let found = self.world().find_each(command);
+        for one in found {
+            self.pause().await;
+            self.wait_for_others(session, &one, 0).await;
+            let mut world = self.world();
+            let is_here = world.below(2) == 0;
+            if is_here && matches!(fate, Fate::Election(_)) {
+                world.elect();
+            }
+            if world.term != term {
+                return Err(Unanswered::Broken);
+            }
+            if is_here && matches!(fate, Fate::Interrupted(_)) {
+                return Err(interrupted());
+            }
+            if answer.add(0, world.write(session, &one, 0)) {
+                break;
+            }
+        }
+        Ok(answer.into_reply())
+    }
+
+    /// Builds indexes, which goes on if the primary changes.
+    async fn create_indexes(&self, command: &Document, term: u64) -> Result<Document, Unanswered> {
+        let builds = self.lock_of("createIndexes");
+        let _builds = builds.lock().await;
+        self.wait_for_transactions().await;
+        let names = self.world().begin_indexes(command)?;
+        self.pause().await;
+        self.wait_for_transactions().await;
+        let mut world = self.world();
+        let built = world.end_indexes(command, &names)?;
+        match world.term == term {
+            true => Ok(built),
+            false => Err(Unanswered::Broken),
+        }
+    }
+
+    /// Waits until no transaction holds what a statement would change.
+    async fn wait_for_others(&self, session: &str, command: &Document, at: usize) {
+        if is_part(command) {
+            return;
+        }
+        let mut pause = Duration::from_millis(1);
+        while self.world().is_blocked(session, command, at) {
+            sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// Waits until no transaction is open.
+    async fn wait_for_transactions(&self) {
+        let mut pause = Duration::from_millis(1);
+        while self.world().has_transactions() {
+            sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    async fn pause(&self) {
+        let pause = {
+            let mut world = self.world();
+            if world.is_rough {
+                world.below(2_000)
+            } else {
+                0
+            }
+        };
+        sleep(Duration::from_micros(pause)).await;
+    }
+}
+
+fn interrupted() -> Unanswered {
+    (11601, "operation was interrupted".to_owned()).into()
 }
 
 /// The answer to a write, as it grows.
@@ -255,8 +401,20 @@ fn fate(world: &mut World, statements: usize) -> Fate {
     }
 }
 
-fn refused((code, text): Refusal) -> DriverError {
+fn refused(refusal: Refusal) -> DriverError {
+    if is_aborted(&refusal) {
+        return labelled(refusal, TRANSIENT_TRANSACTION_ERROR);
+    }
+    let (code, text) = refusal;
     let reply = doc! { "code": code, "errmsg": text };
     let error = CommandError::deserialize(Deserializer::new(Bson::Document(reply)));
     error.map_or_else(Into::into, |error| ErrorKind::Command(error).into())
+}
+
+/// An error with a label. The driver lets others make only this kind of them.
+pub(crate) fn labelled((code, text): Refusal, label: &str) -> DriverError {
+    let error = doc! { "code": code, "codeName": "", "errmsg": text, "errorLabels": [label] };
+    let error = WriteConcernError::deserialize(Deserializer::new(Bson::Document(error)));
+    let failure = error.map(WriteFailure::WriteConcernError);
+    failure.map_or_else(Into::into, |failure| ErrorKind::Write(failure).into())
 }

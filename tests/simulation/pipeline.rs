@@ -1,6 +1,6 @@
 //! Aggregation pipelines: exactly the stages that the runtime's commands use.
 
-use bucket_runtime::bson::{Bson, Document};
+use bucket_runtime::bson::{Bson, Document, doc};
 
 use crate::{
     expression::evaluate,
@@ -26,6 +26,14 @@ pub(crate) fn results(mut rows: Vec<Document>, pipeline: &[Bson]) -> Vec<Documen
             ("$set", Bson::Document(fields)) => {
                 rows.into_iter().map(|row| set(row, fields)).collect()
             }
+            ("$replaceWith", operand) => {
+                let value = |row| match evaluate(operand, row) {
+                    Some(Bson::Document(row)) => row,
+                    other => panic!("{other:?} is no document"),
+                };
+                rows.iter().map(value).collect()
+            }
+            ("$group", Bson::Document(fields)) => groups(&rows, fields),
             ("$unwind", operand) => rows.iter().flat_map(|row| unwound(row, operand)).collect(),
             ("$project", Bson::Document(fields)) => {
                 rows.iter().map(|row| projected(row, fields)).collect()
@@ -44,9 +52,48 @@ pub(crate) fn updated(document: Document, pipeline: &[Bson]) -> Document {
         .fold(document, |document, (stage, operand)| {
             match (&**stage, operand) {
                 ("$set", Bson::Document(fields)) => set(document, fields),
+                ("$unset", Bson::String(name)) => {
+                    let others = document.into_iter().filter(|(other, _)| other != name);
+                    others.collect()
+                }
                 (other, _) => panic!("unknown stage {other}"),
             }
         })
+}
+
+/// Groups with their numbers of rows, and a list.
+fn groups(rows: &[Document], fields: &Document) -> Vec<Document> {
+    let mut groups: Vec<Document> = Vec::new();
+    for row in rows {
+        let value = |of: Option<&Bson>| of.and_then(|of| evaluate(of, row));
+        let id = value(fields.get("_id")).unwrap_or(Bson::Null);
+        let is_same = |group: &Document| group.get("_id") == Some(&id);
+        let at = groups.iter().position(is_same).unwrap_or_else(|| {
+            groups.push(doc! { "_id": id.clone() });
+            groups.len() - 1
+        });
+        for (name, accumulator) in fields.iter().filter(|(name, _)| *name != "_id") {
+            let accumulator = accumulator.as_document().and_then(|it| it.iter().next());
+            let before = groups[at].get(name);
+            let after = match accumulator {
+                Some((operator, Bson::Int32(by))) if operator == "$sum" => {
+                    let sum = before.and_then(number).unwrap_or(0) + i64::from(*by);
+                    Bson::Int32(sum as i32)
+                }
+                Some((operator, of)) if operator == "$push" => {
+                    let before = before.and_then(Bson::as_array).cloned();
+                    before
+                        .into_iter()
+                        .flatten()
+                        .chain(value(Some(of)))
+                        .collect()
+                }
+                other => panic!("unknown accumulator {other:?}"),
+            };
+            groups[at].insert(name, after);
+        }
+    }
+    groups
 }
 
 fn stage(stage: &Bson) -> Option<(&String, &Bson)> {

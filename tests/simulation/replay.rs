@@ -15,8 +15,10 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 
 use crate::{
+    index::DUPLICATE_KEY,
     schedule::{Keep, Outcome, Simulator},
     store::{Effect, Refusal},
+    transaction::is_part,
     world::{Answered, Recorded},
 };
 
@@ -25,9 +27,12 @@ const SCHEDULES: u64 = 60;
 
 #[bucket_testkit::test]
 async fn a_real_server_answers_as_the_simulated_one(db: Database) {
-    let recorded = thread::spawn(|| {
+    let hello = db.run_command(doc! { "hello": 1 }).await;
+    let wire_version = hello.map(|hello| hello.get_i32("maxWireVersion"));
+    let keep = Keep::Record(wire_version.expect("an answer").expect("a version"));
+    let recorded = thread::spawn(move || {
         let simulator = Simulator::new();
-        Vec::from_iter((0..SCHEDULES).map(|seed| simulator.run(seed, None, Keep::Record)))
+        Vec::from_iter((0..SCHEDULES).map(|seed| simulator.run(seed, None, keep)))
     });
     // Kept until the end: the driver would hand out a session again whose numbers are used.
     let mut sessions = HashMap::new();
@@ -79,22 +84,28 @@ async fn ask(
 ) -> Result<Answered, Refusal> {
     let mut command = recorded.command.clone();
     let verb = command.keys().next().cloned().unwrap_or_default();
-    let of = command.get_str(&verb).unwrap_or_default();
-    command.insert(verb.clone(), collection(name, of));
+    if let Ok(of) = command.get_str(&verb) {
+        let of = collection(name, of);
+        command.insert(verb.clone(), of);
+    }
     let reads = ["find", "aggregate"].contains(&&*verb);
-    if command.contains_key("txnNumber") && verb != "findAndModify" {
+    if command.contains_key("txnNumber") && verb != "findAndModify" && !is_part(&command) {
         command.insert("stmtIds", vec![recorded.at as i32]);
     }
     match command.get_i64("limit") {
         // The driver sends a negative one so.
         Ok(limit) => drop(command.insert("limit", limit.abs())),
-        Err(_) if reads => {}
+        Err(_) if reads || is_part(&command) => {}
         Err(_) => drop(command.insert("writeConcern", doc! { "w": 1 })),
     }
     if let Ok(indexes) = command.get_array_mut("indexes") {
         let indexes = indexes.iter_mut().filter_map(Bson::as_document_mut);
         indexes.for_each(give_name);
     }
+    let db = match verb.ends_with("Transaction") {
+        true => db.client().database("admin"),
+        false => db.clone(),
+    };
     let reply = db.run_command(command).session(session).await;
     let mut reply = reply.map_err(refusal)?;
     let part = |list: &mut Document| match list.remove("writeErrors") {
@@ -113,7 +124,9 @@ async fn ask(
             let rows = rows.into_iter().flatten();
             Answered::Read(rows.filter_map(|row| row.as_document().cloned()).collect())
         }
-        "createIndexes" => Answered::Done,
+        "createIndexes" | "dropIndexes" | "commitTransaction" | "abortTransaction" => {
+            Answered::Done
+        }
         _ => {
             let upserted = reply.get_array("upserted").ok().and_then(|all| all.first());
             let upserted = upserted.and_then(|one| one.as_document()?.get("_id").cloned());
@@ -148,13 +161,14 @@ fn refusal(error: Error) -> Refusal {
     }
 }
 
-/// An answer without what may differ: the order of rows, and most of a message.
+/// An answer without what may differ: the order of rows, and all of a message but the index that has the key.
 fn comparable(answer: Result<Answered, Refusal>) -> Result<Answered, (i32, Option<String>)> {
     let index = |text: String| {
         let name = text.split("index: ").nth(1)?.split(' ').next();
         name.map(str::to_owned)
     };
-    let answer = answer.map_err(|(code, text)| (code, index(text)))?;
+    let index = |code, text| (code == DUPLICATE_KEY).then(|| index(text)).flatten();
+    let answer = answer.map_err(|(code, text)| (code, index(code, text)))?;
     Ok(match answer {
         Answered::Read(mut rows) => {
             rows.sort_by_key(|row| row.get("_id").map(ToString::to_string));

@@ -6,7 +6,7 @@ use bucket_runtime::{
     __simulated::install,
     Buckets, Outliers,
     bson::Document,
-    mongodb::{Client, options::ClientOptions},
+    mongodb::{Client, Database, options::ClientOptions},
 };
 use tokio::{
     runtime::{Builder, Runtime},
@@ -17,7 +17,8 @@ use tokio::{
 use crate::{
     driver::Driver,
     handle::{
-        CAPACITY, Daily, Family, FamilyOnce, Handle, Numbered, NumberedOnce, Timed, TimedOnce,
+        CAPACITY, Capacity, Daily, Family, FamilyOnce, Handle, Numbered, NumberedOnce, Timed,
+        TimedOnce,
     },
     judge::{self, WRITER},
     network::Network,
@@ -49,8 +50,9 @@ pub enum Keep {
     Nothing,
     /// Its text.
     Trace,
-    /// What the server has carried out. Then no election rolls writes back, so that another server can do the same.
-    Record,
+    /// What a server of this wire version has carried out. Then no election rolls writes back, so that another one can
+    /// do the same.
+    Record(i32),
 }
 
 /// How long callers of a crashed handle wait: longer than all else.
@@ -86,7 +88,9 @@ impl Simulator {
     pub fn run(&self, seed: u64, undone: Option<Safeguard>, keep: Keep) -> Outcome {
         let mut world = World::new(seed, CAPACITY.into(), undone);
         world.trace = (keep == Keep::Trace).then(Vec::new);
-        world.record = (keep == Keep::Record).then(Vec::new);
+        if let Keep::Record(wire_version) = keep {
+            (world.record, world.wire_version) = (Some(Vec::new()), wire_version);
+        }
         let network = Network::new(world);
         let runtime = Builder::new_current_thread()
             .enable_time()
@@ -115,18 +119,30 @@ impl Simulator {
             commands: world.commands,
             trace: world.trace.take().unwrap_or_default(),
             record: world.record.take().unwrap_or_default(),
-            documents: world.primary.store.documents.clone(),
-            parents: world.primary.parents.documents.clone(),
+            documents: world.primary.store.all(),
+            parents: world.primary.parents.all(),
         }
     }
 
     /// Two or three handles with four writers, one of whom may load; one handle may crash. Two writers may have the
-    /// same items. Returns whether a read gives each writer's items in their order.
+    /// same items. The capacity may change meanwhile. Returns whether a read gives each writer's items in their order.
     async fn write<H: Handle>(&self, network: &Network) -> bool {
-        let [rings, handles, loads, crashes, shares] =
-            [2, 2, 2, 4, 2].map(|below| network.world().below(below));
-        let (rings, handles, loads) = (rings as u32, 2 + handles, loads == 0);
+        let [rings, handles, loads, crashes, shares, changes] =
+            [2, 2, 2, 4, 2, 4].map(|below| network.world().below(below));
+        // A safeguard is undone where it is needed.
+        let undone = network.world().undone;
+        let is_of_change = undone.is_some_and(Safeguard::is_of_change);
+        let rings = match undone {
+            Some(Safeguard::RingGuard) => 1,
+            _ => rings as u32,
+        };
+        let (handles, loads) = (2 + handles, loads == 0 && !is_of_change);
         let (crashes, shares) = (crashes == 0, H::IS_UNIQUE && shares == 0);
+        let changes = H::CHANGES_CAPACITY && (changes == 0 || is_of_change);
+        {
+            let mut world = network.world();
+            (world.changes_capacity, world.loads_meanwhile) = (changes, changes && loads);
+        }
         let mut opened = Vec::new();
         for n in 0..handles {
             let db = self.client.database(&format!("h{n}"));
@@ -147,14 +163,16 @@ impl Simulator {
             };
         }
         if crashes {
-            let network = network.clone();
-            writers.spawn(async move {
-                let after = network.world().below(150_000);
-                sleep(Duration::from_micros(after)).await;
-                let mut world = network.world();
-                world.note(|| "h0 crashes".to_owned());
-                world.crashed.insert("h0".to_owned());
-            });
+            writers.spawn(crash(network.clone(), "h0"));
+        }
+        if changes {
+            for name in ["c0", "c1"] {
+                let (network, db) = (network.clone(), self.client.database(name));
+                writers.spawn(change_capacity::<H>(network, db));
+            }
+            if network.world().below(3) == 0 {
+                writers.spawn(crash(network.clone(), "c0"));
+            }
         }
         while let Some(done) = writers.join_next().await {
             if let Err(panic) = done {
@@ -163,8 +181,59 @@ impl Simulator {
         }
         // Until all commands have arrived.
         sleep(Duration::from_secs(60)).await;
-        H::is_in_order() && !shares
+        if changes {
+            network.world().is_rough = false;
+            self.finish_change::<H>(network).await;
+        }
+        // A load that does not know of a new capacity may take ids before those of other writers.
+        H::is_in_order() && !shares && !(changes && loads)
     }
+
+    /// Whatever has become of the changes before, one that nothing disturbs brings the collection to its capacity.
+    async fn finish_change<H: Handle>(&self, network: &Network) {
+        let db = self.client.database("c2");
+        let capacity = some_capacity(network);
+        let changed = H::change_capacity(&db, capacity, false).await;
+        let mut world = network.world();
+        world.note(|| format!("last change to {capacity:?}: {changed:?}"));
+        match changed {
+            Ok(progress) if progress.left.is_empty() => {
+                (world.changes_capacity, world.loads_meanwhile) = (false, false);
+                world.judge();
+            }
+            other => world.fail(|| format!("an undisturbed change of capacity: {other:?}")),
+        }
+    }
+}
+
+fn some_capacity(network: &Network) -> Capacity {
+    let capacities = [Capacity::Narrow, Capacity::First, Capacity::Wide];
+    capacities[network.world().below(3) as usize]
+}
+
+/// Changes the capacity once, and again after an error. The caller may drop the call.
+async fn change_capacity<H: Handle>(network: Network, db: Database) {
+    let after = network.world().below(150_000);
+    sleep(Duration::from_micros(after)).await;
+    let capacity = some_capacity(&network);
+    for _ in 0..2 {
+        let repack = network.world().below(2) == 0;
+        let changed = called(&network, H::change_capacity(&db, capacity, repack)).await;
+        let is_done = changed.told() == Told::Done;
+        (network.world()).note(|| format!("capacity changed to {capacity:?}: {:?}", changed.0));
+        if is_done {
+            return;
+        }
+    }
+}
+
+/// The process of a handle ends.
+async fn crash(network: Network, handle: &str) {
+    let after = network.world().below(150_000);
+    sleep(Duration::from_micros(after)).await;
+    let mut world = network.world();
+    world.note(|| format!("{handle} crashes"));
+    world.crashed.insert(handle.to_owned());
 }
 
 /// Appends three items, one after the other, and edits some of them. Now and then the caller drops a call. Unique
@@ -222,6 +291,9 @@ async fn called<R>(
 /// Removes an item that was acknowledged, and no call has removed.
 async fn remove<H: Handle>(handle: &H, network: &Network, (sensor, n): (i64, i64)) {
     let removed = called(network, handle.remove(sensor, n)).await;
+    if is_missed(network, &removed) {
+        return;
+    }
     let mut world = network.world();
     world.note(|| format!("{n} removed: {:?}", removed.told()));
     if let Some(history) = world.told.get_mut(&n) {
@@ -235,6 +307,9 @@ async fn remove<H: Handle>(handle: &H, network: &Network, (sensor, n): (i64, i64
 /// Changes an item that was acknowledged, and no call has removed.
 async fn update<H: Handle>(handle: &H, network: &Network, (sensor, n): (i64, i64)) {
     let updated = called(network, handle.update(sensor, n)).await;
+    if is_missed(network, &updated) {
+        return;
+    }
     let mut world = network.world();
     world.note(|| format!("{n} changed: {:?}", updated.told()));
     if let Some(history) = world.told.get_mut(&n) {
@@ -244,6 +319,11 @@ async fn update<H: Handle>(handle: &H, network: &Network, (sensor, n): (i64, i64
     if let Called(Some(Ok(false))) = updated {
         world.fail(|| format!("G1: item {n} was acknowledged, and a change does not find it"));
     }
+}
+
+/// Whether an edit has not found its item, which a change of the capacity was moving.
+fn is_missed(network: &Network, edited: &Called<bool>) -> bool {
+    matches!(edited, Called(Some(Ok(false)))) && network.world().changes_capacity
 }
 
 /// Loads eight items of both keys.

@@ -1,11 +1,12 @@
 //! One collection in memory: documents, unique indexes, and single statements.
 
-use std::borrow::Cow;
+use std::{cmp::Ordering, sync::Arc};
 
 use bucket_runtime::bson::{Bson, Document, oid::ObjectId};
 
 use crate::{
     filter::{compare, matches, number, value_at},
+    index::DUPLICATE_KEY,
     pipeline::{self, projected, sort},
     update::{new_document, updated},
 };
@@ -26,10 +27,21 @@ pub struct Effect {
     pub value: Option<Document>,
 }
 
+/// A place in a unique index, or that of an id.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Place {
+    pub(crate) is_of_parents: bool,
+    /// The index; `None` for an id.
+    pub(crate) index: Option<Document>,
+    pub(crate) entry: Vec<Bson>,
+}
+
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Store {
-    pub(crate) documents: Vec<Document>,
+    pub(crate) documents: Vec<Arc<Document>>,
     pub(crate) indexes: Vec<Document>,
+    /// The names of those indexes that are being built.
+    pub(crate) building: Vec<String>,
     /// Whether unique indexes are not enforced.
     pub(crate) is_lax: bool,
 }
@@ -38,15 +50,19 @@ impl Store {
     /// Carries out one statement of a command `update`.
     pub(crate) fn update(&mut self, statement: &Document) -> Result<Effect, Refusal> {
         let filter = part(statement, "q");
-        let update = part(statement, "u");
         let hint = statement.get_str("hint").ok();
-        let found = self.find(filter, hint)?.into_iter().next();
-        if let Some(at) = found {
-            let before = self.documents[at].clone();
+        let mut found = self.find(filter, hint)?;
+        if let Ok(pipeline) = statement.get_array("u") {
+            return self.update_by(pipeline, &found);
+        }
+        let update = part(statement, "u");
+        found.truncate(1);
+        if let Some(at) = found.pop() {
+            let before = &*self.documents[at];
             let after = updated(before.clone(), update, false);
-            let modified = i32::from(before != after);
+            let modified = i32::from(*before != after);
             self.check_unique(&after, Some(at))?;
-            self.documents[at] = after;
+            self.documents[at] = after.into();
             return Ok(Effect {
                 n: 1,
                 modified,
@@ -81,6 +97,20 @@ impl Store {
         })
     }
 
+    /// Carries out an update of many documents by a pipeline.
+    fn update_by(&mut self, pipeline: &[Bson], found: &[usize]) -> Result<Effect, Refusal> {
+        let mut effect = Effect::default();
+        for &at in found {
+            let before = &*self.documents[at];
+            let after = pipeline::updated(before.clone(), pipeline);
+            self.check_unique(&after, Some(at))?;
+            effect.n += 1;
+            effect.modified += i32::from(*before != after);
+            self.documents[at] = after.into();
+        }
+        Ok(effect)
+    }
+
     /// Carries out a command `findAndModify`.
     pub(crate) fn change(&mut self, command: &Document) -> Result<Effect, Refusal> {
         let found = self.find(part(command, "query"), command.get_str("hint").ok())?;
@@ -88,9 +118,9 @@ impl Store {
             return Ok(Effect::default());
         };
         let pipeline = command.get_array("update").expect("a pipeline");
-        let after = pipeline::updated(self.documents[at].clone(), pipeline);
+        let after = pipeline::updated((*self.documents[at]).clone(), pipeline);
         self.check_unique(&after, Some(at))?;
-        self.documents[at] = after.clone();
+        self.documents[at] = after.clone().into();
         Ok(Effect {
             value: Some(after),
             ..Effect::default()
@@ -99,17 +129,22 @@ impl Store {
 
     /// Carries out one statement of a command `delete`.
     pub(crate) fn delete(&mut self, statement: &Document) -> Result<Effect, Refusal> {
-        let found = self.find(part(statement, "q"), None)?.into_iter().next();
-        found.map(|at| self.documents.remove(at));
+        let mut found = self.find(part(statement, "q"), None)?;
+        if statement.get("limit").and_then(number) == Some(1) {
+            found.truncate(1);
+        }
+        for at in found.iter().rev() {
+            self.documents.remove(*at);
+        }
         Ok(Effect {
-            n: i32::from(found.is_some()),
+            n: found.len() as i32,
             ..Effect::default()
         })
     }
 
     pub(crate) fn insert(&mut self, new: Document) -> Result<Effect, Refusal> {
         self.check_unique(&new, None)?;
-        self.documents.push(new);
+        self.documents.push(new.into());
         Ok(Effect {
             n: 1,
             ..Effect::default()
@@ -119,14 +154,20 @@ impl Store {
     /// The results of a command `aggregate`.
     pub(crate) fn aggregate(&self, command: &Document) -> Vec<Document> {
         let pipeline = command.get_array("pipeline").expect("a pipeline");
-        pipeline::results(self.documents.clone(), pipeline)
+        pipeline::results(self.all(), pipeline)
+    }
+
+    /// All documents.
+    pub(crate) fn all(&self) -> Vec<Document> {
+        let all = self.documents.iter();
+        all.map(|document| (**document).clone()).collect()
     }
 
     /// The rows of a command `find`.
     pub(crate) fn read(&self, command: &Document) -> Result<Vec<Document>, Refusal> {
         let filter = part(command, "filter");
         let found = self.find(filter, command.get_str("hint").ok())?;
-        let mut found = Vec::from_iter(found.into_iter().map(|at| self.documents[at].clone()));
+        let mut found = Vec::from_iter(found.into_iter().map(|at| (*self.documents[at]).clone()));
         if let Ok(order) = command.get_document("sort") {
             sort(&mut found, order);
         }
@@ -149,10 +190,8 @@ impl Store {
         let index = match hint {
             None | Some("_id_") => None,
             Some(name) => {
-                let index = self
-                    .indexes
-                    .iter()
-                    .find(|it| it.get_str("name") == Ok(name));
+                let mut built = self.built_indexes();
+                let index = built.find(|it| it.get_str("name") == Ok(name));
                 let missing = "hint provided does not correspond to an existing index";
                 Some(index.ok_or((2, missing.to_owned()))?)
             }
@@ -170,31 +209,30 @@ impl Store {
         let refuse = |name: &str| {
             let text =
                 format!("E11000 duplicate key error collection: db.c index: {name} dup key: {{}}");
-            Err((11000, text))
+            Err((DUPLICATE_KEY, text))
         };
         if others().any(|(_, other)| other.get("_id") == new.get("_id")) {
             return refuse("_id_");
         }
         let unique = |index: &&Document| index.get_bool("unique").unwrap_or(false) && !self.is_lax;
-        for index in self.indexes.iter().filter(unique) {
-            if !holds(index, new) {
-                continue;
-            }
-            let entries = entries(index, new);
-            let mut held = others().filter(|(_, other)| holds(index, other));
-            if held.any(|(_, other)| {
-                self::entries(index, other)
-                    .iter()
-                    .any(|it| has(&entries, it))
-            }) {
+        for index in self.built_indexes().filter(unique) {
+            if holds(index, new) && others().any(|(_, other)| share_entry(index, new, other)) {
                 return refuse(index.get_str("name").unwrap_or_default());
             }
         }
         Ok(())
     }
+
+    pub(crate) fn built_indexes(&self) -> impl Iterator<Item = &Document> {
+        let is_built = |index: &&Document| {
+            let name = index.get_str("name").unwrap_or_default();
+            !self.building.iter().any(|building| building == name)
+        };
+        self.indexes.iter().filter(is_built)
+    }
 }
 
-fn part<'d>(document: &'d Document, name: &str) -> &'d Document {
+pub(crate) fn part<'d>(document: &'d Document, name: &str) -> &'d Document {
     match document.get(name) {
         Some(Bson::Document(part)) => part,
         other => panic!("{name} is {other:?}"),
@@ -202,20 +240,47 @@ fn part<'d>(document: &'d Document, name: &str) -> &'d Document {
 }
 
 /// Whether a partial index holds the document.
-fn holds(index: &Document, document: &Document) -> bool {
+pub(crate) fn holds(index: &Document, document: &Document) -> bool {
     let filter = index.get_document("partialFilterExpression").ok();
     filter.is_none_or(|filter| matches(filter, document))
 }
 
-/// The entries of a document: one for each element of an array.
-fn entries(index: &Document, document: &Document) -> Vec<Vec<Bson>> {
+/// Whether two documents, the first of which the index holds, have an entry in common: a value of each field. Only one
+/// field is an array.
+pub(crate) fn share_entry(index: &Document, one: &Document, other: &Document) -> bool {
+    let is_same = |one: &Bson, other: &Bson| compare(one, other).is_some_and(Ordering::is_eq);
+    let share = |name: &String| {
+        let [one, other] = [one, other].map(|document| value_at(document, name));
+        let [one, other] = [&one, &other].map(|value| values(value.as_deref()));
+        one.iter()
+            .any(|one| other.iter().any(|other| is_same(one, other)))
+    };
+    part(index, "key").keys().all(share) && holds(index, other)
+}
+
+/// The values of a field in an index.
+fn values(value: Option<&Bson>) -> &[Bson] {
+    match value {
+        None => &[Bson::Null],
+        Some(Bson::Array(values)) => values,
+        Some(value) => std::slice::from_ref(value),
+    }
+}
+
+/// The entries of a document: one for each element of an array, and none if the index does not hold it.
+pub(crate) fn entries(index: &Document, document: &Document) -> Vec<Vec<Bson>> {
+    match holds(index, document) {
+        true => all_entries(index, document),
+        false => Vec::new(),
+    }
+}
+
+/// The entries that a document would have if the index held it.
+pub(crate) fn all_entries(index: &Document, document: &Document) -> Vec<Vec<Bson>> {
     let mut entries = vec![Vec::new()];
     for name in part(index, "key").keys() {
-        let values = match value_at(document, name).map(Cow::into_owned) {
-            None => vec![Bson::Null],
-            Some(Bson::Array(values)) => values,
-            Some(value) => vec![value],
-        };
+        let value = value_at(document, name);
+        let values = values(value.as_deref());
         let with = |entry: &Vec<Bson>| {
             let entry = entry.clone();
             values
@@ -228,7 +293,7 @@ fn entries(index: &Document, document: &Document) -> Vec<Vec<Bson>> {
     entries
 }
 
-fn has(entries: &[Vec<Bson>], wanted: &[Bson]) -> bool {
+pub(crate) fn has(entries: &[Vec<Bson>], wanted: &[Bson]) -> bool {
     let is_same = |one: &Bson, other: &Bson| compare(one, other).is_some_and(|order| order.is_eq());
     (entries.iter()).any(|entry| {
         entry

@@ -2,7 +2,12 @@
 
 use bucket_runtime::bson::{Bson, Document};
 
-/// What keeps the guarantees. The first three are the server's; the others are parts of our commands, and are taken
+use crate::transaction::is_part;
+
+/// The open index of a collection whose capacity has never changed.
+const OPEN_INDEX: &str = "bucket_open";
+
+/// What keeps the guarantees. The first four are the server's; the others are parts of our commands, and are taken
 /// out of them on their way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Safeguard {
@@ -10,6 +15,8 @@ pub enum Safeguard {
     UniqueIndexes,
     /// The server remembers which statements of a number it has carried out.
     Numbers,
+    /// A transaction is refused what another write has changed since it began, and others wait for it.
+    Conflicts,
     /// An answer waits until a majority has what was written.
     Majority,
     /// A filter leaves out buckets without room.
@@ -28,6 +35,12 @@ pub enum Safeguard {
     Threshold,
     /// The parent is flagged before the first extra.
     Flag,
+    /// A change of capacity marks open buckets, which the filter of a handle with the former capacity leaves out.
+    CapacityMark,
+    /// The open index's name tells its capacity.
+    IndexName,
+    /// A transaction that rewrites buckets first reads by the index of its capacity.
+    OwnIndex,
     /// An opening in a numbered slot stands behind a statement that changes the ring.
     RingGuard,
     /// No command arrives after its repetition was answered: of this the driver and the engine cannot be sure, and
@@ -37,9 +50,10 @@ pub enum Safeguard {
 
 impl Safeguard {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 17] = [
         Self::UniqueIndexes,
         Self::Numbers,
+        Self::Conflicts,
         Self::Majority,
         Self::Capacity,
         Self::ImpossibleId,
@@ -49,9 +63,23 @@ impl Safeguard {
         Self::SealedByRemoval,
         Self::Threshold,
         Self::Flag,
+        Self::CapacityMark,
+        Self::IndexName,
+        Self::OwnIndex,
         Self::RingGuard,
         Self::NoLateCopies,
     ];
+
+    /// Whether only a change of capacity needs it.
+    pub(crate) fn is_of_change(self) -> bool {
+        [
+            Self::Conflicts,
+            Self::CapacityMark,
+            Self::IndexName,
+            Self::OwnIndex,
+        ]
+        .contains(&self)
+    }
 
     /// Takes the safeguard out of a command.
     pub(crate) fn undo(self, command: &mut Document) {
@@ -59,6 +87,8 @@ impl Safeguard {
             command.insert("ordered", false);
         }
         match self {
+            Self::OwnIndex if is_part(command) => remove(command, &["hint"]),
+            Self::IndexName => name_all_alike(command),
             Self::Unchanged => remove(command, &["query", "$expr"]),
             Self::SealedByRemoval => {
                 if let Ok(stages) = command.get_array_mut("update")
@@ -93,6 +123,8 @@ impl Safeguard {
     fn undo_in(self, statement: &mut Document) {
         match self {
             Self::Capacity => remove(statement, &["q", "count"]),
+            Self::CapacityMark => remove(statement, &["q", "capacity"]),
+            Self::IndexName => name_all_alike(statement),
             Self::Threshold => remove(statement, &["q", "$expr"]),
             Self::Identity => remove(statement, &["q", "items.n"]),
             Self::Flag => {
@@ -126,4 +158,20 @@ fn remove(document: &mut Document, names: &[&str]) {
     {
         part.remove(name);
     }
+}
+
+/// Names the open index as if its capacity had never changed.
+fn name_all_alike(command: &mut Document) {
+    for name in ["hint", "index", "name"] {
+        if command
+            .get_str(name)
+            .is_ok_and(|name| name.starts_with(OPEN_INDEX))
+        {
+            command.insert(name, OPEN_INDEX);
+        }
+    }
+    let indexes = command.get_array_mut("indexes").into_iter().flatten();
+    indexes
+        .filter_map(Bson::as_document_mut)
+        .for_each(name_all_alike);
 }

@@ -1,6 +1,9 @@
 //! All that a schedule consists of: what the servers store, chance, the record, and what callers were told.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
 
 use bucket_runtime::{
     Error,
@@ -11,9 +14,17 @@ use crate::{
     filter::number,
     judge::{self, WRITER},
     pipeline::projected,
-    store::{Effect, Refusal, Store},
+    plans::Plans,
+    store::{Effect, Place, Refusal, Store, part},
+    transaction::{Transaction, is_part},
     undone::Safeguard,
 };
+
+const SERVER_6_0: i32 = 17;
+
+/// From here on an update whose plan is ended has changed nothing, and a deletion touches only indexes that hold the
+/// document (`tests/live/server_claims/dropped_index.rs`).
+pub(crate) const SERVER_8_2: i32 = 27;
 
 /// What a caller was told of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,7 +73,7 @@ pub enum Answered {
     Wrote(Effect, bool),
     /// The rows of a read.
     Read(Vec<Document>),
-    /// Indexes were created.
+    /// Something else was done.
     Done,
 }
 
@@ -72,17 +83,45 @@ pub(crate) struct State {
     /// The buckets, and the extras of parents.
     pub(crate) store: Store,
     pub(crate) parents: Store,
-    sessions: HashMap<String, Session>,
+    sessions: HashMap<String, Arc<Session>>,
+    /// The number of each session's latest transaction that was committed.
+    pub(crate) committed: HashMap<String, i64>,
 }
 
 impl State {
     /// The collection to which a command is sent.
-    fn store_of(&mut self, command: &Document) -> &mut Store {
+    pub(crate) fn store_of(&mut self, command: &Document) -> &mut Store {
         let name = command.values().next().and_then(Bson::as_str);
         match name == Some("parents") {
             true => &mut self.parents,
             false => &mut self.store,
         }
+    }
+
+    /// Carries out one statement of a write.
+    pub(crate) fn carry_out(&mut self, command: &Document, at: usize) -> Result<Effect, Refusal> {
+        let statement = statements(command)[at];
+        let store = self.store_of(command);
+        match command.keys().next().map(String::as_str) {
+            Some("insert") => store.insert(statement.clone()),
+            Some("delete") => store.delete(statement),
+            Some("findAndModify") => store.change(statement),
+            _ => store.update(statement),
+        }
+    }
+
+    /// The places in indexes by which this differs from an earlier state.
+    pub(crate) fn places(&self, before: &Self, wire_version: i32) -> Vec<Place> {
+        let is_old = wire_version < SERVER_8_2;
+        let parents = self.parents.places(&before.parents, true, is_old);
+        let buckets = self.store.places(&before.store, false, is_old);
+        buckets.chain(parents).collect()
+    }
+
+    /// Changes those documents by which one state differs from another.
+    pub(crate) fn take_changes(&mut self, from: &Self, base: &Self) {
+        self.store.take_changes(&from.store, &base.store);
+        self.parents.take_changes(&from.parents, &base.parents);
     }
 }
 
@@ -97,14 +136,24 @@ pub(crate) struct World {
     /// What the primary has.
     pub(crate) primary: State,
     /// What a majority has.
-    majority: State,
+    pub(crate) majority: State,
+    /// The transactions that are open, by their sessions.
+    pub(crate) transactions: BTreeMap<String, Transaction>,
+    /// The statements whose plans wait, and may be ended with an index.
+    pub(crate) plans: Plans,
     /// Grows with each election.
     pub(crate) term: u64,
     pub(crate) undone: Option<Safeguard>,
     random: u64,
     /// Decides which items have which key.
     salt: i64,
+    /// The greatest bound of an open index; while there is none, of the last one.
     pub(crate) capacity: i64,
+    /// Whether some call changes the capacity.
+    pub(crate) changes_capacity: bool,
+    /// Whether a load runs meanwhile. It plans whole buckets, and may not know of the new capacity, so G2 and G3 hold
+    /// only after the next change.
+    pub(crate) loads_meanwhile: bool,
     /// Whether faults and delays occur.
     pub(crate) is_rough: bool,
     pub(crate) wire_version: i32,
@@ -127,13 +176,17 @@ impl World {
         let mut world = Self {
             primary: state.clone(),
             majority: state,
+            transactions: BTreeMap::new(),
+            plans: Plans::default(),
             term: 1,
             undone,
             random: seed,
             salt: 0,
             capacity,
+            changes_capacity: false,
+            loads_meanwhile: false,
             is_rough: false,
-            wire_version: 17,
+            wire_version: SERVER_6_0,
             crashed: BTreeSet::new(),
             told: BTreeMap::new(),
             trace: None,
@@ -142,7 +195,7 @@ impl World {
             failure: None,
         };
         if world.below(2) == 1 {
-            world.wire_version = 27;
+            world.wire_version = SERVER_8_2;
         }
         world.salt = world.below(4) as i64;
         world
@@ -178,6 +231,7 @@ impl World {
         } else {
             self.replicate();
         }
+        self.abort_all();
         let term = self.term;
         self.note(|| format!("election of term {term}, rolled back: {is_lost}"));
         self.judge();
@@ -190,9 +244,21 @@ impl World {
         }
     }
 
-    fn judge(&mut self) {
+    pub(crate) fn judge(&mut self) {
         if self.failure.is_none() {
             self.failure = judge::step(self);
+            if let Some(failure) = self.failure.clone() {
+                self.note(|| failure);
+            }
+        }
+    }
+
+    /// Tells open transactions what has changed. A bucket may have more items than before only up to the capacity,
+    /// unless a load runs.
+    pub(crate) fn note_changes(&mut self, before: &State) {
+        self.tell_transactions(before);
+        if self.failure.is_none() && !self.loads_meanwhile {
+            self.failure = judge::growth(self, before);
         }
     }
 
@@ -220,10 +286,9 @@ impl World {
             }
             Some(latest) if new == latest => Ok(()),
             _ => {
-                *known = Session {
-                    number: Some(new),
-                    done: BTreeMap::new(),
-                };
+                let number = Some(new);
+                let done = BTreeMap::new();
+                *known = Session { number, done }.into();
                 Ok(())
             }
         }
@@ -251,21 +316,17 @@ impl World {
         command: &Document,
         at: usize,
     ) -> Result<(Effect, bool), Refusal> {
-        let is_numbered =
-            command.contains_key("txnNumber") && self.undone != Some(Safeguard::Numbers);
-        let known = self.primary.sessions.get(session);
-        let known = known.filter(|_| is_numbered);
-        if let Some(effect) = known.and_then(|session| session.done.get(&at)) {
+        if is_part(command) {
+            let effect = self.write_in_transaction(session, command, at)?;
+            return Ok((effect, false));
+        }
+        if let Some(effect) = self.was_done(session, command, at) {
             return Ok((effect.clone(), true));
         }
-        let statement = statements(command)[at];
-        let store = self.primary.store_of(command);
-        let mut effect = match command.keys().next().map(String::as_str) {
-            Some("insert") => store.insert(statement.clone()),
-            Some("delete") => store.delete(statement),
-            Some("findAndModify") => store.change(statement),
-            _ => store.update(statement),
-        }?;
+        let is_numbered = self.is_numbered(command);
+        let before = self.changes_capacity.then(|| self.primary.clone());
+        let mut effect = self.primary.carry_out(command, at)?;
+        before.iter().for_each(|before| self.note_changes(before));
         let has_written = match command.contains_key("updates") {
             true => effect.modified > 0 || effect.upserted.is_some(),
             false => effect.n > 0 || effect.value.is_some(),
@@ -274,7 +335,7 @@ impl World {
             && is_numbered
             && let Some(session) = self.primary.sessions.get_mut(session)
         {
-            session.done.insert(at, effect.clone());
+            Arc::make_mut(session).done.insert(at, effect.clone());
         }
         // A repeated command gets the whole document.
         if let (Some(value), Ok(fields)) = (&mut effect.value, command.get_document("fields")) {
@@ -283,33 +344,68 @@ impl World {
         Ok((effect, false))
     }
 
-    /// The answer to a command that is not a write.
-    pub(crate) fn read(&mut self, command: &Document) -> Result<Document, Refusal> {
+    /// A command that changes many documents, as one for each of them; if there is none, the command.
+    pub(crate) fn find_each(&mut self, command: &Document) -> Vec<Document> {
+        let statement = statements(command)[0];
+        let (filter, hint) = (part(statement, "q"), statement.get_str("hint").ok());
         let store = self.primary.store_of(command);
+        let found = store.find(filter, hint).unwrap_or_default();
+        let narrow = |at: &usize| {
+            let mut statement = statement.clone();
+            let id = doc! { "_id": store.documents[*at].get("_id") };
+            statement.insert("q", doc! { "$and": [id, filter.clone()] });
+            let mut command = command.clone();
+            command.insert("updates", vec![statement]);
+            command
+        };
+        let each = Vec::from_iter(found.iter().map(narrow));
+        match each.is_empty() {
+            true => vec![command.clone()],
+            false => each,
+        }
+    }
+
+    fn is_numbered(&self, command: &Document) -> bool {
+        command.contains_key("txnNumber") && self.undone != Some(Safeguard::Numbers)
+    }
+
+    /// The effect of a statement that was carried out before under the command's number.
+    pub(crate) fn was_done(&self, session: &str, command: &Document, at: usize) -> Option<&Effect> {
+        let known = self.primary.sessions.get(session)?;
+        known.done.get(&at).filter(|_| self.is_numbered(command))
+    }
+
+    /// The answer to a command that is not a write.
+    pub(crate) fn read(&mut self, session: &str, command: &Document) -> Result<Document, Refusal> {
         let name = command.keys().next().map(String::as_str);
         let answer = match name {
             Some("hello") => {
                 return Ok(doc! { "setName": "rs0", "maxWireVersion": self.wire_version });
             }
-            Some("listIndexes") => return Ok(rows(store.indexes.clone())),
-            Some("createIndexes") => {
-                let indexes = command.get_array("indexes").into_iter().flatten();
-                (store.indexes).extend(indexes.filter_map(|index| index.as_document().cloned()));
-                self.majority = self.primary.clone();
-                Ok(Answered::Done)
-            }
-            Some("find") => store.read(command).map(Answered::Read),
-            Some("aggregate") => Ok(Answered::Read(store.aggregate(command))),
+            Some("listCollections") => return Ok(rows(Vec::new())),
+            Some("listIndexes") => return Ok(rows(self.primary.store_of(command).indexes.clone())),
+            Some("find") => self.state_for(session, command).and_then(|state| {
+                let found = state.store_of(command).read(command);
+                found.map(Answered::Read)
+            }),
+            Some("aggregate") => self.state_for(session, command).map(|state| {
+                let found = state.store_of(command).aggregate(command);
+                Answered::Read(found)
+            }),
             other => panic!("unknown command {other:?}"),
         };
-        self.record("", command, 0, &answer);
+        if answer.is_err() && is_part(command) {
+            // The server does so by itself.
+            self.transactions.remove(session);
+        }
+        self.record(session, command, 0, &answer);
         Ok(match answer? {
             Answered::Read(found) => rows(found),
             _ => Document::new(),
         })
     }
 
-    fn record(
+    pub(crate) fn record(
         &mut self,
         session: &str,
         command: &Document,

@@ -7,7 +7,7 @@ use mongodb::{
     results::CollectionType,
 };
 
-use super::{Server, cursor::DocumentCursor, index::retry_until_built, target::Target};
+use super::{Server, cursor::DocumentCursor, index::retry_until_built, simulated, target::Target};
 use crate::Result;
 
 /// Documents that are older than the validator and do not satisfy it may still be written: a bucket of
@@ -32,8 +32,16 @@ impl Server {
 impl Target<'_> {
     /// The collection's validator, empty if it has none; `None` if the collection does not exist.
     pub(crate) async fn validator(self) -> Result<Option<Document>> {
-        let database = self.server.database();
         let named = doc! { "name": self.server.collection().name() };
+        simulated!(
+            self.server,
+            None,
+            true,
+            doc! { "listCollections": 1, "filter": named },
+            |answer| (simulated::rows(answer).map(|mut found| found.pop()))
+                .map_err(|error| self.read_error(error))
+        );
+        let database = self.server.database();
         let found = self.server.ask(database.list_collections().filter(named));
         let found = found.await.map_err(|error| self.read_error(error))?;
         let found = DocumentCursor::plain(self, found).rest().await?.pop();

@@ -33,8 +33,7 @@ impl Target<'_> {
 
     /// Drops an index; it is not an error if the index is already gone.
     pub(crate) async fn drop_index(self, name: &str) -> Result<()> {
-        let collection = self.server.collection();
-        match retry_until_built(|| self.server.ask(collection.drop_index(name))).await {
+        match retry_until_built(|| self.server.drop_built(name)).await {
             Err(error) if is_code(&error, Code::IndexNotFound) => Ok(()),
             dropped => dropped.map_err(|error| self.write_error(error)),
         }
@@ -55,6 +54,17 @@ impl Server {
         self.ask(self.collection.create_indexes(models))
             .await
             .map(drop)
+    }
+
+    async fn drop_built(&self, name: &str) -> Result<(), DriverError> {
+        simulated!(
+            self,
+            None,
+            true,
+            doc! { "dropIndexes": self.collection.name(), "index": name },
+            |answer: Result<_, _>| answer.map(drop)
+        );
+        self.ask(self.collection.drop_index(name)).await
     }
 
     /// Tries an update that matches no document, with the index of this name as a hint. One round trip.

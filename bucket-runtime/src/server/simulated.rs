@@ -48,6 +48,9 @@ pub trait Simulated: Send + Sync {
     /// The driver has used up a number of this session without a command.
     fn skip_number(&self, session: &Document);
 
+    /// A transaction begins, under the next number of this session, with the session's next command.
+    fn begin(&self, session: &Document);
+
     /// Whether the driver would throw this session away, since a connection broke under it.
     fn is_dirty(&self, session: &Document) -> bool;
 
@@ -100,6 +103,14 @@ impl Server {
         doc! { "update": self.collection.name(), "updates": statements.into() }
     }
 
+    pub(super) fn update_many_command(
+        &self,
+        filter: Document,
+        pipeline: Vec<Document>,
+    ) -> Document {
+        self.update_command([doc! { "q": filter, "u": pipeline, "multi": true }])
+    }
+
     pub(super) fn insert_command<D: Serialize>(
         &self,
         documents: &[D],
@@ -127,8 +138,9 @@ impl Server {
         command
     }
 
-    pub(super) fn delete_command(&self, filter: Document) -> Document {
-        let delete = doc! { "q": filter, "limit": 1 };
+    /// With a limit of 0, all matching documents are deleted.
+    pub(super) fn delete_command(&self, filter: Document, limit: i32) -> Document {
+        let delete = doc! { "q": filter, "limit": limit };
         doc! { "delete": self.collection.name(), "deletes": [delete] }
     }
 
@@ -176,6 +188,16 @@ pub(super) fn skip_number(session: &ClientSession) {
     }
 }
 
+/// Lets the simulation begin the transaction that the driver has begun, and ends the driver's, which has not sent
+/// anything.
+pub(super) async fn begin(session: &mut ClientSession) -> Result<(), DriverError> {
+    let Some(simulated) = current() else {
+        return Ok(());
+    };
+    simulated.begin(session.id());
+    session.abort_transaction().await
+}
+
 /// The result of an update by the driver.
 pub(super) fn updated(answer: SimulatedAnswer) -> Result<UpdateResult, DriverError> {
     let answer = written(answer)?;
@@ -199,9 +221,10 @@ pub(super) fn changed(answer: SimulatedAnswer) -> Result<Option<Document>, Drive
     }
 }
 
-/// Whether a document was deleted.
-pub(super) fn deleted(answer: SimulatedAnswer) -> Result<bool, DriverError> {
-    Ok(written(answer)?.get_i32("n").is_ok_and(|n| n > 0))
+/// How many documents were deleted.
+pub(super) fn deleted(answer: SimulatedAnswer) -> Result<u64, DriverError> {
+    let deleted = written(answer)?.get_i32("n").unwrap_or(0);
+    Ok(u64::from(deleted.unsigned_abs()))
 }
 
 /// The answer to a write by the driver, which is an error if it holds one.

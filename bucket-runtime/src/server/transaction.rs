@@ -13,6 +13,7 @@ use crate::{
     server::{
         Server,
         call::{self, Again, Calls},
+        simulated,
     },
 };
 
@@ -90,7 +91,10 @@ async fn begin<A: Attempt>(session: &mut ClientSession) -> Result<(), DriverErro
         true => begin.read_concern(ReadConcern::snapshot()),
         false => begin,
     };
-    Calls::current().within(begin.into_future()).await
+    Calls::current().within(begin.into_future()).await?;
+    #[cfg(feature = "__simulated")]
+    simulated::begin(session).await?;
+    Ok(())
 }
 
 /// Runs the body of a transaction that has begun, and commits it; again from its begin after a lost race.
@@ -110,7 +114,7 @@ async fn commit_or_retry<A: Attempt>(
             Err(error) => error,
         };
         // The server ends the transaction by itself if this command does not arrive.
-        let _ = server.ask(session.abort_transaction()).await;
+        let _ = finish(server, session, false).await;
         let Some(driver) = error.driver() else {
             return Err(error);
         };
@@ -131,11 +135,33 @@ async fn commit_or_retry<A: Attempt>(
 async fn commit(server: &Server, session: &mut ClientSession) -> Result<(), DriverError> {
     let end = Instant::now() + LONGEST_TRANSACTION;
     loop {
-        match server.ask(session.commit_transaction()).await {
+        match finish(server, session, true).await {
             Err(error)
                 if Instant::now() < end
                     && error.contains_label(mongodb::error::UNKNOWN_TRANSACTION_COMMIT_RESULT) => {}
             done => return done,
         }
+    }
+}
+
+/// Commits or aborts a transaction: one request.
+async fn finish(
+    server: &Server,
+    session: &mut ClientSession,
+    commit: bool,
+) -> Result<(), DriverError> {
+    simulated!(
+        server,
+        Some(session),
+        true,
+        match commit {
+            true => mongodb::bson::doc! { "commitTransaction": 1 },
+            false => mongodb::bson::doc! { "abortTransaction": 1 },
+        },
+        |answer: Result<_, _>| answer.map(drop)
+    );
+    match commit {
+        true => server.ask(session.commit_transaction()).await,
+        false => server.ask(session.abort_transaction()).await,
     }
 }

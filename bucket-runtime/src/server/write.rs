@@ -118,6 +118,13 @@ impl Server {
         documents: &[D],
         session: &mut ClientSession,
     ) -> Result<(), DriverError> {
+        simulated!(
+            self,
+            Some(session),
+            true,
+            self.insert_command(documents, true)?,
+            simulated::inserted
+        );
         let collection = self.collection.clone_with_type::<D>();
         let action = collection.insert_many(documents).session(session);
         self.ask(action).await.map(drop)
@@ -130,6 +137,13 @@ impl Server {
         pipeline: Vec<Document>,
         session: Option<&mut ClientSession>,
     ) -> Result<u64, DriverError> {
+        simulated!(
+            self,
+            session,
+            true,
+            self.update_many_command(filter, pipeline),
+            |answer| simulated::updated(answer).map(|result| result.modified_count)
+        );
         let action = self.collection.update_many(filter, pipeline);
         let result = with_session!(self, action, session)?;
         Ok(result.modified_count)
@@ -236,8 +250,9 @@ impl Target<'_> {
             self.server,
             session,
             true,
-            self.server.delete_command(filter),
-            |answer| simulated::deleted(answer).map_err(|error| self.write_error(error))
+            self.server.delete_command(filter, 1),
+            |answer| (simulated::deleted(answer).map(|deleted| deleted > 0))
+                .map_err(|error| self.write_error(error))
         );
         let action = self.server.collection.delete_one(filter);
         let result = with_session!(self.server, action, session);
@@ -251,6 +266,13 @@ impl Target<'_> {
         filter: Document,
         session: Option<&mut ClientSession>,
     ) -> crate::Result<u64> {
+        simulated!(
+            self.server,
+            session,
+            true,
+            self.server.delete_command(filter, 0),
+            |answer| simulated::deleted(answer).map_err(|error| self.write_of_many_error(error))
+        );
         let action = self.server.collection.delete_many(filter);
         let result = with_session!(self.server, action, session);
         let result = result.map_err(|error| self.write_of_many_error(error))?;

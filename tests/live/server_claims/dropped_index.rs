@@ -279,3 +279,29 @@ async fn deleting_a_full_bucket_conflicts_with_opening_another_of_its_key(db: Li
         }
     }
 }
+
+/// A bucket that was opened and filled after a transaction's snapshot has left the index. Even so, the transaction
+/// cannot open another of its key, which would be open before it.
+#[bucket_testkit::test]
+async fn a_transaction_cannot_open_a_bucket_if_one_was_open_since_it_began(db: Live) {
+    let trades = guarded(&db, "open", 1).await;
+    for customer in [123, 124] {
+        let sealed = doc! { "customerId": customer, "count": 0, "sealed": "123_1" };
+        trades.insert_one(sealed).await.unwrap();
+    }
+    let mut session = trades.client().start_session().await.unwrap();
+    session.start_transaction().await.unwrap();
+    let snapshot = trades.find_one(doc! {}).session(&mut session).await;
+    assert!(snapshot.unwrap().is_some());
+    let open = doc! { "_id": "123_2", "customerId": 123, "count": 0 };
+    trades.insert_one(open).await.unwrap();
+    let fill = trades.update_one(doc! { "_id": "123_2" }, doc! { "$inc": { "count": 1 } });
+    assert_eq!(fill.await.unwrap().modified_count, 1);
+
+    let another = trades.insert_one(doc! { "_id": "124_1", "customerId": 124, "count": 0 });
+    another.session(&mut session).await.unwrap();
+    let earlier = trades.insert_one(doc! { "_id": "123_1", "customerId": 123, "count": 0 });
+    let error = earlier.session(&mut session).await.unwrap_err();
+    let is_conflict = matches!(&*error.kind, ErrorKind::Command(error) if error.code == 112);
+    assert!(is_conflict, "{error}");
+}

@@ -1,0 +1,200 @@
+//! Transactions: what each sees, and what nobody else may change while it is open.
+
+use std::time::Duration;
+
+use bucket_runtime::bson::{Document, doc};
+use tokio::time::Instant;
+
+use crate::{
+    store::{Effect, Place, Refusal},
+    undone::Safeguard,
+    world::{Answered, State, World},
+};
+
+/// The server ends a transaction that is open for longer (`transactionLifetimeLimitSeconds`).
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// A transaction that is open.
+#[derive(Debug)]
+pub(crate) struct Transaction {
+    number: i64,
+    begun: Instant,
+    /// What the primary had when it began.
+    base: State,
+    /// What it sees: the same, with its own changes.
+    own: State,
+    /// What it has changed, even if it has changed it back.
+    touched: Vec<Place>,
+    /// What others have changed since it began, even if they have changed it back.
+    passed: Vec<Place>,
+}
+
+/// The error of a transaction that the server has aborted, after which the driver's caller begins it again.
+pub(crate) fn is_aborted((code, _): &Refusal) -> bool {
+    [WRITE_CONFLICT, NO_SUCH_TRANSACTION].contains(code)
+}
+
+const WRITE_CONFLICT: i32 = 112;
+const NO_SUCH_TRANSACTION: i32 = 251;
+
+/// Whether the command is a transaction's.
+pub(crate) fn is_part(command: &Document) -> bool {
+    command.contains_key("autocommit")
+}
+
+impl World {
+    /// Whether some transaction is open.
+    pub(crate) fn has_transactions(&mut self) -> bool {
+        let all = self.transactions.iter();
+        let old = all.filter(|(_, open)| open.begun.elapsed() >= LONGEST);
+        for session in Vec::from_iter(old.map(|(session, _)| session.clone())) {
+            self.abort(&session);
+        }
+        !self.transactions.is_empty()
+    }
+
+    /// Whether a statement that is in no transaction has to wait for one.
+    pub(crate) fn is_blocked(&mut self, session: &str, command: &Document, at: usize) -> bool {
+        if !self.has_transactions() || self.was_done(session, command, at).is_some() {
+            return false;
+        }
+        let mut trial = self.primary.clone();
+        if trial.carry_out(command, at).is_err() {
+            return false;
+        }
+        self.is_held(&trial.places(&self.primary, self.wire_version))
+    }
+
+    /// Tells open transactions what has changed since a state.
+    pub(crate) fn tell_transactions(&mut self, before: &State) {
+        if !self.transactions.is_empty() {
+            let places = self.primary.places(before, self.wire_version);
+            let all = self.transactions.values_mut();
+            all.for_each(|open| open.passed.extend_from_slice(&places));
+        }
+    }
+
+    fn is_held(&self, places: &[Place]) -> bool {
+        let mut others = self.transactions.values();
+        self.undone != Some(Safeguard::Conflicts)
+            && others.any(|other| places.iter().any(|place| other.touched.contains(place)))
+    }
+
+    /// The state that a command reads: its transaction's, which may begin with it.
+    pub(crate) fn state_for(
+        &mut self,
+        session: &str,
+        command: &Document,
+    ) -> Result<&mut State, Refusal> {
+        if !is_part(command) {
+            return Ok(&mut self.primary);
+        }
+        Ok(&mut self.transaction(session, command)?.own)
+    }
+
+    fn transaction(
+        &mut self,
+        session: &str,
+        command: &Document,
+    ) -> Result<&mut Transaction, Refusal> {
+        let number = command.get_i64("txnNumber").unwrap_or_default();
+        if command.contains_key("startTransaction") {
+            let new = Transaction {
+                number,
+                begun: Instant::now(),
+                base: self.primary.clone(),
+                own: self.primary.clone(),
+                touched: Vec::new(),
+                passed: Vec::new(),
+            };
+            self.transactions.insert(session.to_owned(), new);
+        }
+        self.has_transactions();
+        let open = self.transactions.get_mut(session);
+        let open = open.filter(|open| open.number == number);
+        open.ok_or_else(|| no_such(number))
+    }
+
+    /// Carries out a statement in its transaction. Any refusal aborts that.
+    pub(crate) fn write_in_transaction(
+        &mut self,
+        session: &str,
+        command: &Document,
+        at: usize,
+    ) -> Result<Effect, Refusal> {
+        self.transaction(session, command)?;
+        let Some(mut open) = self.transactions.remove(session) else {
+            return Err(no_such(0));
+        };
+        let before = open.own.clone();
+        let effect = open.own.carry_out(command, at)?;
+        let places = open.own.places(&before, self.wire_version);
+        let has_changed = |place| open.passed.contains(place);
+        let is_guarded = self.undone != Some(Safeguard::Conflicts);
+        if self.is_held(&places) || is_guarded && places.iter().any(has_changed) {
+            let text = "Caused by :: Write conflict during plan execution".to_owned();
+            return Err((WRITE_CONFLICT, text));
+        }
+        open.touched.extend(places);
+        self.transactions.insert(session.to_owned(), open);
+        Ok(effect)
+    }
+
+    /// The server ends the transaction of a session.
+    pub(crate) fn abort(&mut self, session: &str) {
+        if let Some(open) = self.transactions.remove(session) {
+            self.record_abort(session, &open);
+        }
+    }
+
+    /// The primary is gone, and with it all open transactions.
+    pub(crate) fn abort_all(&mut self) {
+        for (session, open) in std::mem::take(&mut self.transactions) {
+            self.record_abort(&session, &open);
+        }
+    }
+
+    /// A server that does the same has to be told that this transaction has ended.
+    fn record_abort(&mut self, session: &str, open: &Transaction) {
+        let number = open.number;
+        let abort = doc! { "abortTransaction": 1, "txnNumber": number, "autocommit": false };
+        self.record(session, &abort, 0, &Ok(Answered::Done));
+    }
+
+    /// Carries out the command `commitTransaction` or `abortTransaction`.
+    pub(crate) fn end_transaction(
+        &mut self,
+        session: &str,
+        command: &Document,
+    ) -> Result<Document, Refusal> {
+        let answer = self.end_once(session, command);
+        let recorded = answer.clone().map(|()| Answered::Done);
+        self.record(session, command, 0, &recorded);
+        self.judge();
+        answer.map(|()| Document::new())
+    }
+
+    fn end_once(&mut self, session: &str, command: &Document) -> Result<(), Refusal> {
+        let number = command.get_i64("txnNumber").unwrap_or_default();
+        let commits = command.contains_key("commitTransaction");
+        if commits && self.primary.committed.get(session) == Some(&number) {
+            return Ok(());
+        }
+        self.transaction(session, command)?;
+        let open = self.transactions.remove(session);
+        let open = open.ok_or_else(|| no_such(number))?;
+        if commits {
+            let before = self.primary.clone();
+            self.primary.take_changes(&open.own, &open.base);
+            (self.primary.committed).insert(session.to_owned(), number);
+            self.note_changes(&before);
+            self.replicate();
+        }
+        Ok(())
+    }
+}
+
+fn no_such(number: i64) -> Refusal {
+    let text = format!("Transaction with {{ txnNumber: {number} }} has been aborted.");
+    (NO_SUCH_TRANSACTION, text)
+}
