@@ -18,7 +18,7 @@ use serde::Deserialize;
 use tokio::time::sleep;
 
 use crate::{
-    store::Refusal,
+    store::{Effect, Refusal},
     transaction::{is_aborted, is_part},
     undone::Safeguard,
     world::{World, statements},
@@ -170,10 +170,10 @@ impl Network {
         let writes = statements(command).len();
         let term = self.world().term;
         match command.keys().next().map_or("", |name| name) {
-            "createIndexes" => return self.create_indexes(command, term).await,
+            "createIndexes" => self.create_indexes(command, term).await,
             "dropIndexes" => {
                 self.wait_for_transactions().await;
-                return Ok(self.world().drop_index(command)?);
+                Ok(self.world().drop_index(command)?)
             }
             "commitTransaction" | "abortTransaction" => {
                 let lock = self.lock_of(session);
@@ -183,44 +183,34 @@ impl Network {
                     world.elect();
                     return Err(Unanswered::Broken);
                 }
-                return Ok(world.end_transaction(session, command)?);
+                Ok(world.end_transaction(session, command)?)
             }
-            _ if writes == 0 => return Ok(self.world().read(session, command)?),
-            _ => {}
+            _ if writes == 0 => Ok(self.world().read(session, command)?),
+            _ => self.write(session, command, fate).await,
         }
+    }
+
+    /// Carries out a write, statement by statement.
+    async fn write(
+        &self,
+        session: &str,
+        command: &Document,
+        fate: Fate,
+    ) -> Result<Document, Unanswered> {
         let lock = self.lock_of(session);
         let _lock = lock.lock().await;
         let term = self.world().term;
-        if statements(command)[0].contains_key("multi") && !is_part(command) {
+        let all = statements(command);
+        if all[0].contains_key("multi") && !is_part(command) {
             return self.update_many(session, command, fate).await;
         }
         let is_ordered = command.get_bool("ordered").unwrap_or(true);
         let mut answer = WriteAnswer::default();
-        for at in 0..writes {
+        for at in 0..all.len() {
             if at > 0 {
                 self.pause().await;
             }
-            self.wait_for_others(session, command, at).await;
-            if fate == Fate::Election(at) {
-                self.world().elect();
-            }
-            if self.world().term != term {
-                return Err(Unanswered::Broken);
-            }
-            if fate == Fate::Interrupted(at) {
-                self.world().abort(session);
-                return Err(interrupted());
-            }
-            if at == 0 && !is_part(command) {
-                self.world().begin(session, command)?;
-            }
-            let planned = self.plan(session, command, at).await;
-            self.wait_for_others(session, command, at).await;
-            let mut world = self.world();
-            if world.term != term {
-                return Err(Unanswered::Broken);
-            }
-            let written = planned.and_then(|()| world.write(session, command, at));
+            let written = self.write_one(session, command, at, fate, term).await?;
             if command.contains_key("findAndModify") {
                 return Ok(doc! { "value": written?.0.value });
             }
@@ -234,6 +224,38 @@ impl Network {
             }
         }
         Ok(answer.into_reply())
+    }
+
+    /// Carries out one statement, unless the command ends before.
+    async fn write_one(
+        &self,
+        session: &str,
+        command: &Document,
+        at: usize,
+        fate: Fate,
+        term: u64,
+    ) -> Result<Written, Unanswered> {
+        self.wait_for_others(session, command, at).await;
+        if fate == Fate::Election(at) {
+            self.world().elect();
+        }
+        if self.world().term != term {
+            return Err(Unanswered::Broken);
+        }
+        if fate == Fate::Interrupted(at) {
+            self.world().abort(session);
+            return Err(interrupted());
+        }
+        if at == 0 && !is_part(command) {
+            self.world().begin(session, command)?;
+        }
+        let planned = self.plan(session, command, at).await;
+        self.wait_for_others(session, command, at).await;
+        let mut world = self.world();
+        match world.term == term {
+            true => Ok(planned.and_then(|()| world.write(session, command, at))),
+            false => Err(Unanswered::Broken),
+        }
     }
 }
 
@@ -342,6 +364,9 @@ fn interrupted() -> Unanswered {
     (11601, "operation was interrupted".to_owned()).into()
 }
 
+/// The effect of a statement, and whether that was before.
+type Written = Result<(Effect, bool), Refusal>;
+
 /// The answer to a write, as it grows.
 #[derive(Default)]
 struct WriteAnswer {
@@ -354,7 +379,7 @@ struct WriteAnswer {
 
 impl WriteAnswer {
     /// Adds the result of a statement; returns whether it was refused.
-    fn add(&mut self, at: usize, written: Result<(crate::store::Effect, bool), Refusal>) -> bool {
+    fn add(&mut self, at: usize, written: Written) -> bool {
         let index = at as i32;
         match written {
             Ok((effect, before)) => {
