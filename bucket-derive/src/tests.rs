@@ -8,6 +8,7 @@ mod fuzz;
 mod help;
 mod id_format;
 mod key_words;
+mod messages;
 mod names;
 mod runtime;
 mod stubs;

@@ -26,13 +26,7 @@ pub(crate) fn not_a_field_name(name: &str) -> Option<&'static str> {
 }
 
 /// Two fields with one name would overwrite each other, and a query could not name either.
-///
-/// `suffix` makes another name of the later field's.
-pub(super) fn check_distinct<Part>(
-    fields: &[Field<'_, Part>],
-    suffix: impl Fn(&Field<'_, Part>) -> &'static str,
-    errors: &mut Errors,
-) {
+pub(super) fn check_distinct<Part>(fields: &[Field<'_, Part>], errors: &mut Errors) {
     for (n, field) in fields.iter().enumerate() {
         let clash = fields[..n]
             .iter()
@@ -58,7 +52,7 @@ pub(super) fn check_distinct<Part>(
                     "`{}` and `{}` are both stored as `{name}`",
                     earlier.name, field.name
                 ),
-                rename(field, suffix(field)),
+                rename(field, "value"),
             ),
         }
     }

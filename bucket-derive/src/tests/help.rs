@@ -3,7 +3,11 @@
 
 mod pasted;
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use proc_macro2::{LineColumn, Span, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -19,10 +23,10 @@ use crate::{bucket, bucket_part, item_part, nested, outlier, outlier_part};
 pub(super) struct Derive(&'static str, pub(super) fn(TokenStream) -> TokenStream);
 
 /// A mistake: where it begins, and its message.
-struct Mistake {
-    at: LineColumn,
-    message: String,
-    help: String,
+pub(super) struct Mistake {
+    pub(super) at: LineColumn,
+    pub(super) message: String,
+    pub(super) help: String,
 }
 
 #[derive(Default)]
@@ -67,9 +71,19 @@ fn help_lines_hold_when_pasted() {
     assert!(pasted > 100, "{pasted} help lines hold code");
 }
 
-/// The fixtures of a kind, `valid` or `invalid`, by their names; those of `Outlier` begin with the pattern.
+/// The fixtures of a kind, `valid` or `invalid`, by their names.
 pub(super) fn fixtures(kind: &str) -> BTreeMap<String, syn::File> {
-    let mut fixtures = BTreeMap::new();
+    let paths = fixture_paths(kind).into_iter();
+    let files = paths.map(|(name, path)| {
+        let file = fs::read_to_string(path).unwrap();
+        (name, syn::parse_file(&file).unwrap())
+    });
+    files.collect()
+}
+
+/// The files of the fixtures of a kind, by their names; those of `Outlier` begin with the pattern.
+pub(super) fn fixture_paths(kind: &str) -> BTreeMap<String, PathBuf> {
+    let mut paths = BTreeMap::new();
     for (pattern, prefix) in [("bucket", ""), ("outlier", "outlier_")] {
         let folder = format!("../tests/fixtures/{pattern}/{kind}");
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
@@ -77,12 +91,11 @@ pub(super) fn fixtures(kind: &str) -> BTreeMap<String, syn::File> {
             let path = entry.unwrap().path();
             if path.extension().is_some_and(|extension| extension == "rs") {
                 let name = format!("{prefix}{}", path.file_stem().unwrap().to_string_lossy());
-                let file = syn::parse_file(&fs::read_to_string(&path).unwrap()).unwrap();
-                fixtures.insert(name, file);
+                paths.insert(name, path);
             }
         }
     }
-    fixtures
+    paths
 }
 
 pub(super) fn derives(attrs: &[Attribute]) -> Vec<Derive> {
@@ -111,7 +124,7 @@ fn mistakes(item: &ItemStruct, derive: Derive) -> Vec<Mistake> {
 }
 
 /// `:: core :: compile_error ! { "…" }`, wherever it stands; its first token is where the mistake begins.
-fn mistakes_in(output: TokenStream) -> Vec<Mistake> {
+pub(super) fn mistakes_in(output: TokenStream) -> Vec<Mistake> {
     let output = Vec::from_iter(output);
     let mut found = Vec::from_iter(output.windows(8).filter_map(|trees| match trees {
         [first, .., TokenTree::Ident(name), _, TokenTree::Group(text)]

@@ -1,6 +1,9 @@
-use crate::parse::{
-    id_format::{IdFormat, Ordinal, Suffix},
-    length::{Wrong, seconds},
+use crate::{
+    bucket,
+    parse::{
+        id_format::{IdFormat, Ordinal, Suffix},
+        length::{Wrong, seconds},
+    },
 };
 
 fn parse(text: &str) -> IdFormat {
@@ -124,4 +127,16 @@ fn lengths_of_windows() {
     ] {
         assert_eq!(seconds(text), Err(Wrong::TooLong), "{text}");
     }
+}
+
+/// Where the compiler can point into a literal: today's stable one points at the whole.
+#[test]
+fn a_mistake_stands_at_its_part_of_the_format() {
+    let input = r#"
+        #[bucket(collection = "c", id = "{a}_{b:sec}", capacity = 10)]
+        struct Item { a: i64, b: DateTime }
+    "#;
+    let output = bucket(input.parse().unwrap());
+    let at = output.into_iter().next().unwrap().span();
+    assert_eq!(at.source_text().unwrap(), "{b:sec}");
 }

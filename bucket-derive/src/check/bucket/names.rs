@@ -5,10 +5,7 @@ use syn::LitStr;
 use crate::{
     check::names::{check_distinct, name_tokens, not_a_field_name, rename},
     errors::Errors,
-    model::{
-        bucket::{BucketModel, Role},
-        guess,
-    },
+    model::{bucket::BucketModel, guess},
     parse::{attr::Spanned, id_format::Ordinal},
 };
 
@@ -17,14 +14,7 @@ pub(super) fn check(model: &BucketModel<'_>, errors: &mut Errors) {
     check_window(model, errors);
     check_key_names(model, errors);
     check_key_aliases(model, errors);
-    check_distinct(
-        &model.fields,
-        |field| match field.part {
-            Role::Key => "key",
-            _ => "value",
-        },
-        errors,
-    );
+    check_distinct(&model.fields, errors);
 }
 
 /// These names stand beside the key at the top of the document.

@@ -26,7 +26,7 @@ pub(super) fn check(model: &OutlierModel<'_>, errors: &mut Errors) {
     check_flag(model, errors);
     check_unmarked_flag(model, errors);
     check_marked(model, errors);
-    check_distinct(&model.fields, |_| "value", errors);
+    check_distinct(&model.fields, errors);
 }
 
 /// The reference and the items stand beside the fields of every extras document.

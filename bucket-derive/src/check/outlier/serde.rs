@@ -39,12 +39,9 @@ pub(super) fn check(model: &OutlierModel<'_>, errors: &mut Errors) {
     check_flag_default(model, errors);
     for field in model.fields.iter().filter(|field| !field.part.is_id) {
         let mut written = model.written();
-        let is_marked = written.any(|(written, _)| written.name == field.name);
-        // For marked fields, `check_marked` and `check_one_name` report the mistakes in names.
-        if !is_marked {
+        // For marked fields, `check_marked` and `check_one_name` report the mistakes.
+        if written.all(|(written, _)| written.name != field.name) {
             check_names(&model.serde, field, false, errors);
-        }
-        if !is_marked || !field.is_left_out() {
             check_left_out(&model.serde, field, errors);
         }
     }
