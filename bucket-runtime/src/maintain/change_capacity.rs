@@ -13,15 +13,16 @@
 //! 8.2 under its number, which shows whether it was carried out, and from 8.2 on as it is. Elsewhere its items
 //! are in doubt.
 //!
-//! Runs of successive buckets are rewritten, each in one transaction, which first reads by its own index, so
-//! that one of an overtaken call writes nothing. A run ends between two moments, where there is room for its new
-//! ids; a numbered key and a window are rewritten in one run. Only a run with the open bucket can lose to
-//! writers, so a run ends before it if it can. After losing, a transaction first changes the open bucket and
-//! takes the change back: from then on the server makes the writers wait. A numbered key that became shorter and
-//! ends in a full bucket gets an empty open one: otherwise a writer that has read the greatest number would take
-//! the next one, and leave a gap. If a call is dropped, the server still builds its index to the end, lists it,
-//! and refuses to use it until then (`tests/live/maintain/change_capacity/index.rs`). So the next call creates
-//! the listed index once more, which waits.
+//! Runs of successive buckets are rewritten, each in one transaction, which first reads by its own index, so that one
+//! of an overtaken call writes nothing. A run ends between two moments, where there is room for its new ids; a numbered
+//! key and a window are rewritten in one run. Only a run with the open bucket can lose to writers, so a run ends before
+//! it if it can. After losing, a transaction first changes the open bucket and takes the change back: from then on the
+//! server makes the writers wait. If a writer has opened and filled a bucket since a transaction began, the server
+//! refuses that transaction's open bucket, which would stand before it (`tests/live/server_claims/dropped_index.rs`). A
+//! numbered key that became shorter and ends in a full bucket gets an empty open one: otherwise a writer that has read
+//! the greatest number would take the next one, and leave a gap. If a call is dropped, the server still builds its
+//! index to the end, lists it, and refuses to use it until then (`tests/live/maintain/change_capacity/index.rs`). So
+//! the next call creates the listed index once more, which waits.
 
 mod index;
 mod run;
