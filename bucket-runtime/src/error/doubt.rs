@@ -178,11 +178,13 @@ mod tests {
             ..Evidence::default()
         };
         assert!(nothing_written.proves_refusal(&command(91)));
+        assert!(nothing_written.proves_refusal(&statement(91)));
         let aborted = Evidence {
             aborted: true,
             ..Evidence::default()
         };
         assert!(aborted.proves_refusal(&command(112)));
+        assert!(aborted.proves_refusal(&statement(91)));
         // The label of a lost connection, set by the driver itself.
         let io = std::io::ErrorKind::ConnectionReset;
         assert!(!aborted.proves_refusal(&io.into()));
