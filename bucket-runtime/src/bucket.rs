@@ -431,8 +431,7 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// Do not load (`append_many`, `import_flat`) meanwhile: whole buckets are planned before they are
     /// written, with the old size, and after a last bucket that may be another one by then. With `{#}`
     /// and time windows, items could be read in another order than that of the call, and numbers could
-    /// be skipped. Buckets of the old size that such a load leaves are split by another call. An edit
-    /// that looks for its item just as it moves may not find it.
+    /// be skipped. An edit that looks for its item just as it moves may not find it.
     ///
     /// # Errors
     ///

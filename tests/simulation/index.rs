@@ -179,6 +179,7 @@ impl World {
         self.majority = self.primary.clone();
         built?;
         self.read_capacity();
+        self.created_capacity = self.capacity;
         self.judge();
         Ok(Document::new())
     }

@@ -52,8 +52,7 @@ pub(crate) fn step(world: &World) -> Option<String> {
         }
         let is_sealed = matches!(bucket.get("sealed"), Some(Bson::String(_)));
         let is_open = count < Some(world.capacity) && !is_sealed;
-        if is_open && !world.loads_meanwhile && open.insert((key, window(bucket)), bucket).is_some()
-        {
+        if is_open && open.insert((key, window(bucket)), bucket).is_some() {
             return Some(format!("G3: a second open bucket, {bucket}"));
         }
         for (item, _) in items {
@@ -77,12 +76,12 @@ pub(crate) fn growth(world: &World, before: &State) -> Option<String> {
     };
     let grown = |bucket: &&Document| {
         let items = items(bucket).len();
-        items as i64 > world.capacity && items > had(bucket)
+        items as i64 > world.created_capacity && items > had(bucket)
     };
     let bucket = buckets(world).find(grown)?;
     Some(format!(
         "G2: above the capacity of {}: {bucket}",
-        world.capacity
+        world.created_capacity
     ))
 }
 

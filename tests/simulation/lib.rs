@@ -14,7 +14,7 @@
 //! `expression.rs` and `pipeline.rs`) that know just what these calls send, and panic at anything else. `replay.rs`
 //! lets a real server do the same, and compares each answer.
 //!
-//! Not simulated: transactions of the caller, of outliers and of loads, and transfers.
+//! Not simulated: transactions of the caller, of outliers and of loads, transfers, and loads while the capacity changes.
 
 mod driver;
 mod expression;

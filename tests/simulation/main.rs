@@ -2,6 +2,8 @@
 //!
 //! `bucket-simulation [--seconds N] [--from SEED]`: the seeds from there on, or new ones in each run.
 //! `bucket-simulation --seed N`: one schedule as text.
+//!
+//! The capacity changes only with `--changes`, and in the tests.
 
 use std::{
     process::ExitCode,
@@ -25,7 +27,7 @@ fn main() -> ExitCode {
     );
     let began = Instant::now();
     let work = || {
-        let simulator = Simulator::new();
+        let simulator = simulator();
         while began.elapsed() < limit && !failed.load(Relaxed) {
             let seed = next.fetch_add(1, Relaxed);
             let outcome = simulator.run(seed, None, Keep::Nothing);
@@ -47,9 +49,16 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(failed.into_inner()))
 }
 
+fn simulator() -> Simulator {
+    match std::env::args().any(|argument| argument == "--changes") {
+        true => Simulator::new(),
+        false => Simulator::new().without_changes(),
+    }
+}
+
 /// Prints a schedule.
 fn show(seed: u64) -> ExitCode {
-    let outcome = Simulator::new().run(seed, None, Keep::Trace);
+    let outcome = simulator().run(seed, None, Keep::Trace);
     for line in outcome.trace {
         println!("{line}");
     }

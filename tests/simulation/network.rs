@@ -261,7 +261,7 @@ impl Network {
 
 /// What takes its time while other commands come in between.
 impl Network {
-    /// A statement that names an index now and then waits in its plan.
+    /// A statement that names an index now and then waits in its plan. One that was carried out before has none.
     async fn plan(&self, session: &str, command: &Document, at: usize) -> Result<(), Refusal> {
         let waits = {
             let mut world = self.world();
@@ -269,6 +269,7 @@ impl Network {
                 && world.changes_capacity
                 && statements(command)[at].contains_key("hint")
                 && !is_part(command)
+                && world.was_done(session, command, at).is_none()
                 && world.below(4) == 0
         };
         if !waits {

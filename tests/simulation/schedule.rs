@@ -61,6 +61,8 @@ const FOR_EVER: Duration = Duration::from_secs(1 << 20);
 /// A thread that runs schedules. Its client sends nothing, but hands out sessions.
 pub struct Simulator {
     client: Client,
+    /// Whether the capacity may change.
+    changes: bool,
     // The client's tasks live here, and are never woken again.
     _runtime: Runtime,
 }
@@ -80,8 +82,15 @@ impl Simulator {
         });
         Self {
             client,
+            changes: true,
             _runtime: runtime,
         }
+    }
+
+    /// Leaves the capacity as it is.
+    pub fn without_changes(self) -> Self {
+        let changes = false;
+        Self { changes, ..self }
     }
 
     /// Runs the schedule of a seed.
@@ -136,13 +145,11 @@ impl Simulator {
             Some(Safeguard::RingGuard) => 1,
             _ => rings as u32,
         };
-        let (handles, loads) = (2 + handles, loads == 0 && !is_of_change);
+        let changes = H::CHANGES_CAPACITY && self.changes && (changes == 0 || is_of_change);
+        network.world().changes_capacity = changes;
+        // Loads have to wait for changes.
+        let (handles, loads) = (2 + handles, loads == 0 && !changes);
         let (crashes, shares) = (crashes == 0, H::IS_UNIQUE && shares == 0);
-        let changes = H::CHANGES_CAPACITY && (changes == 0 || is_of_change);
-        {
-            let mut world = network.world();
-            (world.changes_capacity, world.loads_meanwhile) = (changes, changes && loads);
-        }
         let mut opened = Vec::new();
         for n in 0..handles {
             let db = self.client.database(&format!("h{n}"));
@@ -185,8 +192,7 @@ impl Simulator {
             network.world().is_rough = false;
             self.finish_change::<H>(network).await;
         }
-        // A load that does not know of a new capacity may take ids before those of other writers.
-        H::is_in_order() && !shares && !(changes && loads)
+        H::is_in_order() && !shares
     }
 
     /// Whatever has become of the changes before, one that nothing disturbs brings the collection to its capacity.
@@ -198,7 +204,7 @@ impl Simulator {
         world.note(|| format!("last change to {capacity:?}: {changed:?}"));
         match changed {
             Ok(progress) if progress.left.is_empty() => {
-                (world.changes_capacity, world.loads_meanwhile) = (false, false);
+                world.changes_capacity = false;
                 world.judge();
             }
             other => world.fail(|| format!("an undisturbed change of capacity: {other:?}")),

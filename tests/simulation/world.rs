@@ -149,11 +149,10 @@ pub(crate) struct World {
     salt: i64,
     /// The greatest bound of an open index; while there is none, of the last one.
     pub(crate) capacity: i64,
+    /// The same when an index was last created. Until the next one is, buckets may be filled up to it.
+    pub(crate) created_capacity: i64,
     /// Whether some call changes the capacity.
     pub(crate) changes_capacity: bool,
-    /// Whether a load runs meanwhile. It plans whole buckets, and may not know of the new capacity, so G2 and G3 hold
-    /// only after the next change.
-    pub(crate) loads_meanwhile: bool,
     /// Whether faults and delays occur.
     pub(crate) is_rough: bool,
     pub(crate) wire_version: i32,
@@ -183,8 +182,8 @@ impl World {
             random: seed,
             salt: 0,
             capacity,
+            created_capacity: capacity,
             changes_capacity: false,
-            loads_meanwhile: false,
             is_rough: false,
             wire_version: SERVER_6_0,
             crashed: BTreeSet::new(),
@@ -253,11 +252,10 @@ impl World {
         }
     }
 
-    /// Tells open transactions what has changed. A bucket may have more items than before only up to the capacity,
-    /// unless a load runs.
+    /// Tells open transactions what has changed. A bucket may have more items than before only up to the capacity.
     pub(crate) fn note_changes(&mut self, before: &State) {
         self.tell_transactions(before);
-        if self.failure.is_none() && !self.loads_meanwhile {
+        if self.failure.is_none() {
             self.failure = judge::growth(self, before);
         }
     }
