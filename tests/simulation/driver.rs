@@ -87,11 +87,8 @@ impl Driver {
         if is_action && is_numbered {
             command.insert("txnNumber", self.number(&session));
         }
-        let mut sent = self.send_once(&handle, &session, &command).await;
-        if is_action && repeats && sent.as_ref().is_err_and(is_broken) {
-            sent = self.send_once(&handle, &session, &command).await;
-        }
-        sent
+        self.send(&handle, &session, &command, is_action && repeats)
+            .await
     }
 
     fn is_in_transaction(&self, session: &str) -> bool {
@@ -128,10 +125,9 @@ impl Driver {
         if !has_begun {
             command.insert("startTransaction", true);
         }
-        let mut sent = self.send_once(&handle, &session, &command).await;
-        if (commits || aborts) && sent.as_ref().is_err_and(is_broken) {
-            sent = self.send_once(&handle, &session, &command).await;
-        }
+        let sent = self
+            .send(&handle, &session, &command, commits || aborts)
+            .await;
         if commits && sent.is_ok() {
             self.sessions().transactions.remove(&session);
         }
@@ -143,6 +139,21 @@ impl Driver {
             true => labelled((0, "the connection broke".to_owned()), label),
             false => error,
         })
+    }
+
+    /// Sends a command, and once more if the connection breaks and it is one that the driver repeats.
+    async fn send(
+        &self,
+        handle: &str,
+        session: &str,
+        command: &Document,
+        repeats: bool,
+    ) -> Result<Document, DriverError> {
+        let sent = self.send_once(handle, session, command).await;
+        match repeats && sent.as_ref().is_err_and(is_broken) {
+            true => self.send_once(handle, session, command).await,
+            false => sent,
+        }
     }
 
     async fn send_once(

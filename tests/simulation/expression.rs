@@ -4,7 +4,7 @@ use std::{borrow::Cow, cmp::Ordering};
 
 use bucket_runtime::bson::{Bson, Document, RawDocumentBuf};
 
-use crate::filter::{compare, number, value_at};
+use crate::filter::{compare, is_same, number, value_at};
 
 /// The value of an expression for a document; `None` if there is none, as of a field that is missing.
 pub(crate) fn evaluate(expression: &Bson, document: &Document) -> Option<Bson> {
@@ -147,8 +147,8 @@ impl Scope<'_> {
 }
 
 fn is_equal(one: Option<Bson>, other: Option<Bson>) -> bool {
-    let is_same = |(one, other)| compare(one, other).is_some_and(Ordering::is_eq);
-    one == other || one.as_ref().zip(other.as_ref()).is_some_and(is_same)
+    let both = one.as_ref().zip(other.as_ref());
+    one == other || both.is_some_and(|(one, other)| is_same(one, other))
 }
 
 fn type_name(value: Option<&Bson>) -> &'static str {

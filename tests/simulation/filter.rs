@@ -116,6 +116,11 @@ pub(crate) fn compare(one: &Bson, other: &Bson) -> Option<Ordering> {
     }
 }
 
+/// Whether two values of one kind are equal.
+pub(crate) fn is_same(one: &Bson, other: &Bson) -> bool {
+    compare(one, other).is_some_and(Ordering::is_eq)
+}
+
 /// A whole number of either width.
 pub(crate) fn number(value: &Bson) -> Option<i64> {
     value.as_i64().or_else(|| value.as_i32().map(i64::from))

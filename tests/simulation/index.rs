@@ -6,7 +6,7 @@ use bucket_runtime::bson::{Bson, Document};
 
 use crate::{
     filter::number,
-    store::{Place, Refusal, Store, all_entries, entries, has, holds, share_entry},
+    store::{Place, Refusal, Store, all_entries, duplicate, entries, has, holds, share_entry},
     world::{Answered, World},
 };
 
@@ -24,22 +24,21 @@ impl Store {
         let mut names = Vec::new();
         for new in new {
             let is_same = |name: &str, other: &Document| other.get(name) == new.get(name);
-            let named = self.indexes.iter().find(|other| is_same("name", other));
-            if named.is_some_and(|named| named != new) {
-                return Err((INDEX_KEY_SPECS_CONFLICT, "same name".to_owned()));
+            match self.indexes.iter().find(|other| is_same("name", other)) {
+                Some(named) if named == new => continue,
+                Some(_) => return Err((INDEX_KEY_SPECS_CONFLICT, "same name".to_owned())),
+                None => {}
             }
             let is_twin = |other: &Document| {
                 is_same("key", other) && is_same("partialFilterExpression", other)
             };
-            if named.is_none() && self.indexes.iter().any(is_twin) {
+            if self.indexes.iter().any(is_twin) {
                 return Err((INDEX_OPTIONS_CONFLICT, "another name".to_owned()));
             }
-            if named.is_none() {
-                let name = new.get_str("name").unwrap_or_default();
-                self.indexes.push(new.clone());
-                self.building.push(name.to_owned());
-                names.push(name.to_owned());
-            }
+            let name = new.get_str("name").unwrap_or_default();
+            self.indexes.push(new.clone());
+            self.building.push(name.to_owned());
+            names.push(name.to_owned());
         }
         Ok(names)
     }
@@ -52,22 +51,17 @@ impl Store {
             return Ok(());
         };
         let index = &self.indexes[at];
-        let is_unique = index.get_bool("unique").unwrap_or(false) && !self.is_lax;
         let held = self
             .documents
             .iter()
             .filter(|document| holds(index, document));
         let is_second = |(n, document): (usize, &Arc<Document>)| {
-            let before = held.clone().take(n);
-            before
-                .into_iter()
-                .any(|before| share_entry(index, document, before))
+            let mut before = held.clone().take(n);
+            before.any(|before| share_entry(index, document, before))
         };
-        if is_unique && held.clone().enumerate().any(is_second) {
+        if self.is_enforced(index) && held.clone().enumerate().any(is_second) {
             self.indexes.remove(at);
-            let text =
-                format!("E11000 duplicate key error collection: db.c index: {name} dup key: {{}}");
-            return Err((DUPLICATE_KEY, text));
+            return Err(duplicate(name));
         }
         Ok(())
     }
@@ -92,38 +86,32 @@ impl Store {
     /// The places by which this differs from an earlier state: the ids of all documents that have changed, and what
     /// they have left or taken in unique indexes. An old server looks there for all that is deleted, also for what an
     /// index does not hold.
-    pub(crate) fn places(
-        &self,
-        before: &Self,
-        is_of_parents: bool,
-        is_old: bool,
-    ) -> impl Iterator<Item = Place> + use<> {
+    pub(crate) fn places(&self, before: &Self, is_of_parents: bool, is_old: bool) -> Vec<Place> {
         let mut places = Vec::new();
+        let place = |index: &str, entry| Place {
+            is_of_parents,
+            index: index.to_owned(),
+            entry,
+        };
         for [before, after] in self.changes(before) {
             let id = before.or(after).and_then(|document| document.get("_id"));
-            places.push((None, Vec::from_iter(id.cloned())));
+            places.push(place("_id_", Vec::from_iter(id.cloned())));
+            let entries_of = match is_old && after.is_none() {
+                true => all_entries,
+                false => entries,
+            };
             for index in &self.indexes {
-                let of = match is_old && after.is_none() {
-                    true => all_entries,
-                    false => entries,
-                };
                 let of = |document: Option<&Arc<Document>>| {
-                    document
-                        .map(|document| of(index, document))
-                        .unwrap_or_default()
+                    document.map_or_else(Vec::new, |document| entries_of(index, document))
                 };
                 let (left, taken) = (of(before), of(after));
                 let moved = left.iter().filter(|one| !has(&taken, one));
                 let moved = moved.chain(taken.iter().filter(|one| !has(&left, one)));
-                places.extend(moved.map(|entry| (Some(index.clone()), entry.clone())));
+                let name = index.get_str("name").unwrap_or_default();
+                places.extend(moved.map(|entry| place(name, entry.clone())));
             }
         }
-        let place = move |(index, entry)| Place {
-            is_of_parents,
-            index,
-            entry,
-        };
-        places.into_iter().map(place)
+        places
     }
 
     /// The documents that differ from an earlier state, before and after.

@@ -168,9 +168,8 @@ impl Network {
         fate: Fate,
     ) -> Result<Document, Unanswered> {
         let writes = statements(command).len();
-        let term = self.world().term;
         match command.keys().next().map_or("", |name| name) {
-            "createIndexes" => self.create_indexes(command, term).await,
+            "createIndexes" => self.create_indexes(command).await,
             "dropIndexes" => {
                 self.wait_for_transactions().await;
                 Ok(self.world().drop_index(command)?)
@@ -312,7 +311,8 @@ impl Network {
     }
 
     /// Builds indexes, which goes on if the primary changes.
-    async fn create_indexes(&self, command: &Document, term: u64) -> Result<Document, Unanswered> {
+    async fn create_indexes(&self, command: &Document) -> Result<Document, Unanswered> {
+        let term = self.world().term;
         let builds = self.lock_of("createIndexes");
         let _builds = builds.lock().await;
         self.wait_for_transactions().await;
@@ -332,17 +332,18 @@ impl Network {
         if is_part(command) {
             return;
         }
-        let mut pause = Duration::from_millis(1);
-        while self.world().is_blocked(session, command, at) {
-            sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
-        }
+        self.wait_while(|world| world.is_blocked(session, command, at))
+            .await;
     }
 
     /// Waits until no transaction is open.
     async fn wait_for_transactions(&self) {
+        self.wait_while(World::has_transactions).await;
+    }
+
+    async fn wait_while(&self, is_in_the_way: impl Fn(&mut World) -> bool) {
         let mut pause = Duration::from_millis(1);
-        while self.world().has_transactions() {
+        while is_in_the_way(&mut self.world()) {
             sleep(pause).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
         }

@@ -207,7 +207,7 @@ impl Simulator {
                 world.changes_capacity = false;
                 world.judge();
             }
-            other => world.fail(|| format!("an undisturbed change of capacity: {other:?}")),
+            other => world.fail(format!("an undisturbed change of capacity: {other:?}")),
         }
     }
 }
@@ -297,7 +297,7 @@ async fn called<R>(
 /// Removes an item that was acknowledged, and no call has removed.
 async fn remove<H: Handle>(handle: &H, network: &Network, (sensor, n): (i64, i64)) {
     let removed = called(network, handle.remove(sensor, n)).await;
-    if is_missed(network, &removed) {
+    if is_missed(network, n, &removed) {
         return;
     }
     let mut world = network.world();
@@ -305,15 +305,12 @@ async fn remove<H: Handle>(handle: &H, network: &Network, (sensor, n): (i64, i64
     if let Some(history) = world.told.get_mut(&n) {
         history.removed = removed.told();
     }
-    if let Called(Some(Ok(false))) = removed {
-        world.fail(|| format!("G1: item {n} was acknowledged, and a removal does not find it"));
-    }
 }
 
 /// Changes an item that was acknowledged, and no call has removed.
 async fn update<H: Handle>(handle: &H, network: &Network, (sensor, n): (i64, i64)) {
     let updated = called(network, handle.update(sensor, n)).await;
-    if is_missed(network, &updated) {
+    if is_missed(network, n, &updated) {
         return;
     }
     let mut world = network.world();
@@ -322,14 +319,18 @@ async fn update<H: Handle>(handle: &H, network: &Network, (sensor, n): (i64, i64
         history.changes.0 += i64::from(updated.told() == Told::Done);
         history.changes.1 += i64::from(updated.told() != Told::Failed);
     }
-    if let Called(Some(Ok(false))) = updated {
-        world.fail(|| format!("G1: item {n} was acknowledged, and a change does not find it"));
-    }
 }
 
-/// Whether an edit has not found its item, which a change of the capacity was moving.
-fn is_missed(network: &Network, edited: &Called<bool>) -> bool {
-    matches!(edited, Called(Some(Ok(false)))) && network.world().changes_capacity
+/// Whether an edit has not found its item, which only a change of the capacity may have been moving.
+fn is_missed(network: &Network, n: i64, edited: &Called<bool>) -> bool {
+    let is_missed = matches!(edited, Called(Some(Ok(false))));
+    let mut world = network.world();
+    if is_missed && !world.changes_capacity {
+        world.fail(format!(
+            "G1: item {n} was acknowledged, and an edit does not find it"
+        ));
+    }
+    is_missed
 }
 
 /// Loads eight items of both keys.

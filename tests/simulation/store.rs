@@ -1,11 +1,11 @@
 //! One collection in memory: documents, unique indexes, and single statements.
 
-use std::{cmp::Ordering, sync::Arc};
+use std::sync::Arc;
 
 use bucket_runtime::bson::{Bson, Document, oid::ObjectId};
 
 use crate::{
-    filter::{compare, matches, number, value_at},
+    filter::{is_same, matches, number, value_at},
     index::DUPLICATE_KEY,
     pipeline::{self, projected, sort},
     update::{new_document, updated},
@@ -31,8 +31,8 @@ pub struct Effect {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Place {
     pub(crate) is_of_parents: bool,
-    /// The index; `None` for an id.
-    pub(crate) index: Option<Document>,
+    /// The index's name.
+    pub(crate) index: String,
     pub(crate) entry: Vec<Bson>,
 }
 
@@ -206,21 +206,20 @@ impl Store {
 
     fn check_unique(&self, new: &Document, at: Option<usize>) -> Result<(), Refusal> {
         let others = || (self.documents.iter().enumerate()).filter(|(other, _)| Some(*other) != at);
-        let refuse = |name: &str| {
-            let text =
-                format!("E11000 duplicate key error collection: db.c index: {name} dup key: {{}}");
-            Err((DUPLICATE_KEY, text))
-        };
         if others().any(|(_, other)| other.get("_id") == new.get("_id")) {
-            return refuse("_id_");
+            return Err(duplicate("_id_"));
         }
-        let unique = |index: &&Document| index.get_bool("unique").unwrap_or(false) && !self.is_lax;
-        for index in self.built_indexes().filter(unique) {
+        for index in self.built_indexes().filter(|index| self.is_enforced(index)) {
             if holds(index, new) && others().any(|(_, other)| share_entry(index, new, other)) {
-                return refuse(index.get_str("name").unwrap_or_default());
+                return Err(duplicate(index.get_str("name").unwrap_or_default()));
             }
         }
         Ok(())
+    }
+
+    /// Whether an index refuses a second entry.
+    pub(crate) fn is_enforced(&self, index: &Document) -> bool {
+        index.get_bool("unique").unwrap_or(false) && !self.is_lax
     }
 
     pub(crate) fn built_indexes(&self) -> impl Iterator<Item = &Document> {
@@ -230,6 +229,12 @@ impl Store {
         };
         self.indexes.iter().filter(is_built)
     }
+}
+
+/// The refusal of a second entry in an index.
+pub(crate) fn duplicate(index: &str) -> Refusal {
+    let text = format!("E11000 duplicate key error collection: db.c index: {index} dup key: {{}}");
+    (DUPLICATE_KEY, text)
 }
 
 pub(crate) fn part<'d>(document: &'d Document, name: &str) -> &'d Document {
@@ -248,7 +253,6 @@ pub(crate) fn holds(index: &Document, document: &Document) -> bool {
 /// Whether two documents, the first of which the index holds, have an entry in common: a value of each field. Only one
 /// field is an array.
 pub(crate) fn share_entry(index: &Document, one: &Document, other: &Document) -> bool {
-    let is_same = |one: &Bson, other: &Bson| compare(one, other).is_some_and(Ordering::is_eq);
     let share = |name: &String| {
         let [one, other] = [one, other].map(|document| value_at(document, name));
         let [one, other] = [&one, &other].map(|value| values(value.as_deref()));
@@ -294,7 +298,6 @@ pub(crate) fn all_entries(index: &Document, document: &Document) -> Vec<Vec<Bson
 }
 
 pub(crate) fn has(entries: &[Vec<Bson>], wanted: &[Bson]) -> bool {
-    let is_same = |one: &Bson, other: &Bson| compare(one, other).is_some_and(|order| order.is_eq());
     (entries.iter()).any(|entry| {
         entry
             .iter()

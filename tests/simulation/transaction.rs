@@ -112,7 +112,21 @@ impl World {
         self.has_transactions();
         let open = self.transactions.get_mut(session);
         let open = open.filter(|open| open.number == number);
-        open.ok_or_else(|| no_such(number))
+        open.ok_or_else(|| {
+            let text = format!("Transaction with {{ txnNumber: {number} }} has been aborted.");
+            (NO_SUCH_TRANSACTION, text)
+        })
+    }
+
+    /// A command's transaction, which is then no longer open.
+    fn take_transaction(
+        &mut self,
+        session: &str,
+        command: &Document,
+    ) -> Result<Transaction, Refusal> {
+        self.transaction(session, command)?;
+        let open = self.transactions.remove(session);
+        Ok(open.expect("the transaction that was just found"))
     }
 
     /// Carries out a statement in its transaction. Any refusal aborts that.
@@ -122,10 +136,7 @@ impl World {
         command: &Document,
         at: usize,
     ) -> Result<Effect, Refusal> {
-        self.transaction(session, command)?;
-        let Some(mut open) = self.transactions.remove(session) else {
-            return Err(no_such(0));
-        };
+        let mut open = self.take_transaction(session, command)?;
         let before = open.own.clone();
         let effect = open.own.carry_out(command, at)?;
         let places = open.own.places(&before, self.wire_version);
@@ -142,23 +153,18 @@ impl World {
 
     /// The server ends the transaction of a session.
     pub(crate) fn abort(&mut self, session: &str) {
-        if let Some(open) = self.transactions.remove(session) {
-            self.record_abort(session, &open);
+        if let Some(Transaction { number, .. }) = self.transactions.remove(session) {
+            // A server that does the same has to be told.
+            let abort = doc! { "abortTransaction": 1, "txnNumber": number, "autocommit": false };
+            self.record(session, &abort, 0, &Ok(Answered::Done));
         }
     }
 
     /// The primary is gone, and with it all open transactions.
     pub(crate) fn abort_all(&mut self) {
-        for (session, open) in std::mem::take(&mut self.transactions) {
-            self.record_abort(&session, &open);
+        for session in Vec::from_iter(self.transactions.keys().cloned()) {
+            self.abort(&session);
         }
-    }
-
-    /// A server that does the same has to be told that this transaction has ended.
-    fn record_abort(&mut self, session: &str, open: &Transaction) {
-        let number = open.number;
-        let abort = doc! { "abortTransaction": 1, "txnNumber": number, "autocommit": false };
-        self.record(session, &abort, 0, &Ok(Answered::Done));
     }
 
     /// Carries out the command `commitTransaction` or `abortTransaction`.
@@ -180,9 +186,7 @@ impl World {
         if commits && self.primary.committed.get(session) == Some(&number) {
             return Ok(());
         }
-        self.transaction(session, command)?;
-        let open = self.transactions.remove(session);
-        let open = open.ok_or_else(|| no_such(number))?;
+        let open = self.take_transaction(session, command)?;
         if commits {
             let before = self.primary.clone();
             self.primary.take_changes(&open.own, &open.base);
@@ -192,9 +196,4 @@ impl World {
         }
         Ok(())
     }
-}
-
-fn no_such(number: i64) -> Refusal {
-    let text = format!("Transaction with {{ txnNumber: {number} }} has been aborted.");
-    (NO_SUCH_TRANSACTION, text)
 }

@@ -113,9 +113,9 @@ impl State {
     /// The places in indexes by which this differs from an earlier state.
     pub(crate) fn places(&self, before: &Self, wire_version: i32) -> Vec<Place> {
         let is_old = wire_version < SERVER_8_2;
-        let parents = self.parents.places(&before.parents, true, is_old);
-        let buckets = self.store.places(&before.store, false, is_old);
-        buckets.chain(parents).collect()
+        let mut places = self.store.places(&before.store, false, is_old);
+        places.extend(self.parents.places(&before.parents, true, is_old));
+        places
     }
 
     /// Changes those documents by which one state differs from another.
@@ -244,25 +244,27 @@ impl World {
     }
 
     pub(crate) fn judge(&mut self) {
-        if self.failure.is_none() {
-            self.failure = judge::step(self);
-            if let Some(failure) = self.failure.clone() {
-                self.note(|| failure);
-            }
+        if self.failure.is_none()
+            && let Some(broken) = judge::step(self)
+        {
+            self.fail(broken);
         }
     }
 
     /// Tells open transactions what has changed. A bucket may have more items than before only up to the capacity.
     pub(crate) fn note_changes(&mut self, before: &State) {
         self.tell_transactions(before);
-        if self.failure.is_none() {
-            self.failure = judge::growth(self, before);
+        if let Some(broken) = judge::growth(self, before) {
+            self.fail(broken);
         }
     }
 
     /// A guarantee is broken, if none was before.
-    pub(crate) fn fail(&mut self, what: impl FnOnce() -> String) {
-        self.failure.get_or_insert_with(what);
+    pub(crate) fn fail(&mut self, broken: String) {
+        if self.failure.is_none() {
+            self.note(|| broken.clone());
+            self.failure = Some(broken);
+        }
     }
 
     /// Begins a numbered command: a refusal if the session has seen a later number.

@@ -33,7 +33,7 @@ impl Target<'_> {
 
     /// Drops an index; it is not an error if the index is already gone.
     pub(crate) async fn drop_index(self, name: &str) -> Result<()> {
-        match retry_until_built(|| self.server.drop_built(name)).await {
+        match retry_until_built(|| self.server.try_drop_index(name)).await {
             Err(error) if is_code(&error, Code::IndexNotFound) => Ok(()),
             dropped => dropped.map_err(|error| self.write_error(error)),
         }
@@ -56,7 +56,8 @@ impl Server {
             .map(drop)
     }
 
-    async fn drop_built(&self, name: &str) -> Result<(), DriverError> {
+    /// Drops an index, which the server refuses while it builds one.
+    async fn try_drop_index(&self, name: &str) -> Result<(), DriverError> {
         simulated!(
             self,
             None,

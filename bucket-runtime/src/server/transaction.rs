@@ -114,7 +114,7 @@ async fn commit_or_retry<A: Attempt>(
             Err(error) => error,
         };
         // The server ends the transaction by itself if this command does not arrive.
-        let _ = finish(server, session, false).await;
+        let _ = send_abort(server, session).await;
         let Some(driver) = error.driver() else {
             return Err(error);
         };
@@ -135,7 +135,7 @@ async fn commit_or_retry<A: Attempt>(
 async fn commit(server: &Server, session: &mut ClientSession) -> Result<(), DriverError> {
     let end = Instant::now() + LONGEST_TRANSACTION;
     loop {
-        match finish(server, session, true).await {
+        match send_commit(server, session).await {
             Err(error)
                 if Instant::now() < end
                     && error.contains_label(mongodb::error::UNKNOWN_TRANSACTION_COMMIT_RESULT) => {}
@@ -144,24 +144,24 @@ async fn commit(server: &Server, session: &mut ClientSession) -> Result<(), Driv
     }
 }
 
-/// Commits or aborts a transaction: one request.
-async fn finish(
-    server: &Server,
-    session: &mut ClientSession,
-    commit: bool,
-) -> Result<(), DriverError> {
+async fn send_commit(server: &Server, session: &mut ClientSession) -> Result<(), DriverError> {
     simulated!(
         server,
         Some(session),
         true,
-        match commit {
-            true => mongodb::bson::doc! { "commitTransaction": 1 },
-            false => mongodb::bson::doc! { "abortTransaction": 1 },
-        },
+        mongodb::bson::doc! { "commitTransaction": 1 },
         |answer: Result<_, _>| answer.map(drop)
     );
-    match commit {
-        true => server.ask(session.commit_transaction()).await,
-        false => server.ask(session.abort_transaction()).await,
-    }
+    server.ask(session.commit_transaction()).await
+}
+
+async fn send_abort(server: &Server, session: &mut ClientSession) -> Result<(), DriverError> {
+    simulated!(
+        server,
+        Some(session),
+        true,
+        mongodb::bson::doc! { "abortTransaction": 1 },
+        |answer: Result<_, _>| answer.map(drop)
+    );
+    server.ask(session.abort_transaction()).await
 }

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use bucket_runtime::mongodb::{
-    Collection, Database, IndexModel,
+    ClientSession, Collection, Database, IndexModel,
     bson::{Bson, Document, doc},
     error::{Error, ErrorKind, WriteFailure},
     options::{Hint, IndexOptions},
@@ -250,6 +250,21 @@ async fn an_update_may_be_carried_out_though_it_is_broken_off_when_its_index_is_
     assert!(!broken_off.iter().any(|n| stored.contains(n)));
 }
 
+/// A transaction, and a bucket that another writer has opened since its snapshot.
+async fn snapshot_before_opening(trades: &Collection<Document>) -> ClientSession {
+    let mut session = trades.client().start_session().await.unwrap();
+    session.start_transaction().await.unwrap();
+    let snapshot = trades.find_one(doc! {}).session(&mut session).await;
+    assert!(snapshot.unwrap().is_some());
+    let open = doc! { "_id": "123_2", "customerId": 123, "count": 0 };
+    trades.insert_one(open).await.unwrap();
+    session
+}
+
+fn is_conflict(error: &Error) -> bool {
+    matches!(&*error.kind, ErrorKind::Command(error) if error.code == 112)
+}
+
 /// Server 6.0 looks for every deleted document in the unique index, also for those that are not in it. So
 /// a transaction that replaces full buckets has to keep writers from opening further ones. 8.2 does not.
 #[bucket_testkit::test]
@@ -259,12 +274,7 @@ async fn deleting_a_full_bucket_conflicts_with_opening_another_of_its_key(db: Li
         let full = doc! { "_id": format!("{customer}_1"), "customerId": customer, "count": 1 };
         trades.insert_one(full).await.unwrap();
     }
-    let mut session = trades.client().start_session().await.unwrap();
-    session.start_transaction().await.unwrap();
-    let snapshot = trades.find_one(doc! {}).session(&mut session).await;
-    assert!(snapshot.unwrap().is_some());
-    let open = doc! { "_id": "123_2", "customerId": 123, "count": 0 };
-    trades.insert_one(open).await.unwrap();
+    let mut session = snapshot_before_opening(&trades).await;
 
     let another = trades.delete_one(doc! { "_id": "124_1" });
     let deleted = another.session(&mut session).await.unwrap();
@@ -273,9 +283,7 @@ async fn deleting_a_full_bucket_conflicts_with_opening_another_of_its_key(db: Li
     match full.session(&mut session).await {
         Ok(deleted) => assert!(wire_version().await >= 27 && deleted.deleted_count == 1),
         Err(error) => {
-            let is_conflict =
-                matches!(&*error.kind, ErrorKind::Command(error) if error.code == 112);
-            assert!(is_conflict && wire_version().await < 27, "{error}");
+            assert!(is_conflict(&error) && wire_version().await < 27, "{error}");
         }
     }
 }
@@ -289,12 +297,7 @@ async fn a_transaction_cannot_open_a_bucket_if_one_was_open_since_it_began(db: L
         let sealed = doc! { "customerId": customer, "count": 0, "sealed": "123_1" };
         trades.insert_one(sealed).await.unwrap();
     }
-    let mut session = trades.client().start_session().await.unwrap();
-    session.start_transaction().await.unwrap();
-    let snapshot = trades.find_one(doc! {}).session(&mut session).await;
-    assert!(snapshot.unwrap().is_some());
-    let open = doc! { "_id": "123_2", "customerId": 123, "count": 0 };
-    trades.insert_one(open).await.unwrap();
+    let mut session = snapshot_before_opening(&trades).await;
     let fill = trades.update_one(doc! { "_id": "123_2" }, doc! { "$inc": { "count": 1 } });
     assert_eq!(fill.await.unwrap().modified_count, 1);
 
@@ -302,6 +305,5 @@ async fn a_transaction_cannot_open_a_bucket_if_one_was_open_since_it_began(db: L
     another.session(&mut session).await.unwrap();
     let earlier = trades.insert_one(doc! { "_id": "123_1", "customerId": 123, "count": 0 });
     let error = earlier.session(&mut session).await.unwrap_err();
-    let is_conflict = matches!(&*error.kind, ErrorKind::Command(error) if error.code == 112);
-    assert!(is_conflict, "{error}");
+    assert!(is_conflict(&error), "{error}");
 }
