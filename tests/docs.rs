@@ -100,10 +100,10 @@ fn the_first_results_of_the_readme_are_the_measured_ones() {
     let readme = text("README.md");
     let results = between(&readme, "\n- **", "\n\n");
     assert!(
-        results[0].starts_with("0 of 74,345 acknowledged")
-            && page("how_it_is_proved").contains("| in buckets | 74,345 |")
+        results[0].starts_with("0 of 140,238 acknowledged")
+            && page("how_it_is_proved").contains("| all | 140,238 |")
     );
-    assert!(page("how_it_is_proved").contains("the primary was killed 12 times"));
+    assert!(page("how_it_is_proved").contains("the primary was killed 7 times"));
     assert!(
         results[1].starts_with("3.14 times")
             && text("benches/results/table.md").contains("| 4,848 items/s | 3.14 |")

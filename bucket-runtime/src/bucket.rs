@@ -408,8 +408,9 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// one, as soon as no index of it is being built.
     ///
     /// The index `bucket_open` has to be created again, under another name, which takes one or two
-    /// passes over the collection. While it is missing the server refuses appends, and handles wait, for
-    /// three seconds at most. Buckets are rewritten in transactions (on a replica set or a sharded
+    /// passes over the collection; if numbered buckets are to be rewritten, even if the capacity stays
+    /// the same. While it is missing the server refuses appends, and handles wait, for three seconds
+    /// at most. Buckets are rewritten in transactions (on a replica set or a sharded
     /// cluster) of bounded size, run by run. A read that goes from page to page meanwhile may miss items
     /// that moved, or see them twice; earlier page tokens and numbers may lead to other items. While
     /// writers are active a few buckets may end up not full; a further call packs them.

@@ -85,7 +85,17 @@ mod tests {
     #[tokio::test(flavor = "multi_thread")]
     async fn what_was_acknowledged_survives_the_primary() -> Result<()> {
         let primary = Target::Primary(0);
-        let faults = Fault::all(primary).iter().map(|fault| (primary, *fault));
+        // What operators do takes longer, and strikes in long runs.
+        let faults = [
+            Fault::Cut,
+            Fault::KillOperations,
+            Fault::StepDown,
+            Fault::Kill,
+            Fault::Stop,
+            Fault::Hold,
+            Fault::FullDisk,
+        ];
+        let faults = faults.map(|fault| (primary, fault));
         survives(Deployment::ReplicaSet, faults).await
     }
 

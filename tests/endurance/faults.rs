@@ -17,10 +17,11 @@ use crate::{
     Result,
     failover::DATABASE,
     machines::{Machines, Node},
+    operators,
 };
 
 /// Longer than the three seconds after which the other members elect a new primary.
-const LONGER_THAN_AN_ELECTION: Duration = Duration::from_secs(5);
+pub(crate) const LONGER_THAN_AN_ELECTION: Duration = Duration::from_secs(5);
 
 /// How long a fault goes on killing operations.
 const KILLING: Duration = Duration::from_secs(3);
@@ -48,6 +49,16 @@ pub(crate) enum Fault {
     KillOperations,
     /// No byte reaches the process or leaves it, until another process has taken over.
     Hold,
+    /// The system refuses each write to its files, as if the disk were full.
+    FullDisk,
+    /// Each member of the replica set is restarted, the primary last.
+    Restart,
+    /// The collections of the writers are compacted.
+    Compact,
+    /// Indexes are built on the collections of the writers, and dropped.
+    BuildIndexes,
+    /// A chunk of a collection of the writers moves to another shard.
+    MoveChunk,
 }
 
 impl Target {
@@ -88,8 +99,19 @@ impl Fault {
                 Self::Kill,
                 Self::Stop,
                 Self::Hold,
+                Self::FullDisk,
+                Self::Restart,
+                Self::Compact,
+                Self::BuildIndexes,
             ],
-            Target::Mongos(_) => &[Self::Cut, Self::Kill, Self::Stop, Self::Hold],
+            Target::Mongos(_) => &[
+                Self::Cut,
+                Self::Kill,
+                Self::Stop,
+                Self::Hold,
+                Self::BuildIndexes,
+                Self::MoveChunk,
+            ],
         }
     }
 
@@ -133,6 +155,11 @@ impl Fault {
                 sleep(LONGER_THAN_AN_ELECTION).await;
                 node.line.release();
             }
+            Self::FullDisk => operators::fill_disk(&node).await?,
+            Self::Restart => operators::restart_all(machines, target).await?,
+            Self::Compact => operators::compact(&node).await?,
+            Self::BuildIndexes => operators::build_indexes(machines).await?,
+            Self::MoveChunk => operators::move_chunk(&node).await?,
         }
         machines.settled().await;
         Ok(())
@@ -163,7 +190,7 @@ pub(crate) async fn strike(
 }
 
 /// The process's `admin` database, bypassing its line.
-async fn admin(node: &Node<'_>) -> Result<Database> {
+pub(crate) async fn admin(node: &Node<'_>) -> Result<Database> {
     Ok(node.member.client().await?.database("admin"))
 }
 
@@ -203,6 +230,11 @@ impl fmt::Display for Fault {
             Self::Cut => "cut off again and again",
             Self::KillOperations => "has its operations killed",
             Self::Hold => "out of reach for longer than an election takes",
+            Self::FullDisk => "has a full disk",
+            Self::Restart => "restarted after its other members",
+            Self::Compact => "compacts",
+            Self::BuildIndexes => "beside builds of indexes",
+            Self::MoveChunk => "moves a chunk",
         })
     }
 }

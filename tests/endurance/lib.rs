@@ -9,7 +9,8 @@
 //! member and each `mongos`. 16 writers for each way of writing note each answer; half use a client that waits
 //! for a server, half one that gives up soon, and some calls are dropped. Meanwhile a primary, or on a cluster a
 //! `mongos`, is cut off, killed, stopped or out of reach for longer than an election takes; a primary also steps
-//! down and has its operations killed (`faults.rs`). Then `check.rs` compares the answers with the documents;
+//! down, has its operations killed or a full disk (`faults.rs`). Operators build indexes, compact, restart members and
+//! move chunks (`operators.rs`). Then `check.rs` compares the answers with the documents;
 //! its own tests plant faults.
 
 #![allow(clippy::unwrap_used, reason = "here, a panic is the report")]
@@ -25,6 +26,7 @@ mod load;
 mod machines;
 mod migrate;
 mod network;
+mod operators;
 mod soak;
 mod stored;
 mod told;

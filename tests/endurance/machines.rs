@@ -108,6 +108,12 @@ impl Machines {
         }
     }
 
+    /// The members of this replica set.
+    pub(crate) fn members(&self, set: usize) -> impl Iterator<Item = Node<'_>> {
+        let members = self.running.sets()[set].members().iter();
+        members.map(|member| self.node(member))
+    }
+
     pub(crate) fn nth_mongos(&self, nth: usize) -> Node<'_> {
         self.node(&self.running.mongos()[nth])
     }

@@ -52,7 +52,8 @@ pub(crate) fn step(world: &World) -> Option<String> {
         }
         let is_sealed = matches!(bucket.get("sealed"), Some(Bson::String(_)));
         let is_open = count < Some(world.capacity) && !is_sealed;
-        if is_open && open.insert((key, window(bucket)), bucket).is_some() {
+        let is_second = is_open && open.insert((key, window(bucket)), bucket).is_some();
+        if is_second && !world.is_unguarded {
             return Some(format!("G3: a second open bucket, {bucket}"));
         }
         for (item, _) in items {
@@ -76,7 +77,7 @@ pub(crate) fn growth(world: &World, before: &State) -> Option<String> {
     };
     let grown = |bucket: &&Document| {
         let items = items(bucket).len();
-        items as i64 > world.created_capacity && items > had(bucket)
+        items as i64 > world.created_capacity && items > had(bucket) && !world.is_unguarded
     };
     let bucket = buckets(world).find(grown)?;
     Some(format!(
@@ -109,7 +110,29 @@ pub(crate) fn end(world: &World, is_in_order: bool) -> Option<String> {
     if let Some((item, what)) = (world.told.iter()).find_map(|told| Some((told.0, broken(told)?))) {
         return Some(format!("G1: item {item} {what}"));
     }
-    is_in_order.then(|| out_of_order(world, &buckets)).flatten()
+    if !is_in_order {
+        return None;
+    }
+    gap(&buckets).or_else(|| out_of_order(world, &buckets))
+}
+
+/// The numbers of a key have no gap.
+fn gap(buckets: &[&Document]) -> Option<String> {
+    let ordinal = |id: &str| id.rsplit_once('_')?.1.parse::<i64>().ok();
+    let mut next = BTreeMap::<Option<i64>, i64>::new();
+    for bucket in buckets {
+        let found = bucket.get_str("_id").ok().and_then(ordinal);
+        if let Some(found) = found {
+            let next = next
+                .entry(bucket.get("sensor").and_then(self::number))
+                .or_default();
+            if found != *next {
+                return Some(format!("G5: a gap before {bucket}"));
+            }
+            *next += 1;
+        }
+    }
+    None
 }
 
 /// What callers were told that is not true of the item, which has been changed so often, if it is stored.

@@ -5,16 +5,18 @@
 //! stand in time windows and keep a rollup; or two parents take the items, and their extras. Items may be unique, and
 //! two writers may have the same ones. Two calls may change the capacity meanwhile, each to one of three, and rewrite
 //! buckets in transactions. Commands wait for random times; commands and answers are lost, commands are interrupted
-//! between statements, primaries change and roll back what no majority has, calls are dropped, and processes crash.
+//! between statements, primaries change and roll back what no majority has, calls are dropped, and processes end, or
+//! stand still for a minute.
 //! The judge looks at G1 to G4, at rollups, and at O1 to O4 after each statement, and at the end at what callers were
 //! told, and at the order of each writer's items (G5, O5). After changes of the capacity, whatever has become of them,
-//! another one that nothing disturbs has to succeed.
+//! another one that nothing disturbs has to succeed. Loads should wait for changes; after those that do not, that last
+//! one has to bring G2 and G3 back.
 //!
 //! The server is a few hundred lines (`store.rs`, `index.rs`, `transaction.rs`, `filter.rs`, `update.rs`,
 //! `expression.rs` and `pipeline.rs`) that know just what these calls send, and panic at anything else. `replay.rs`
 //! lets a real server do the same, and compares each answer.
 //!
-//! Not simulated: transactions of the caller, of outliers and of loads, transfers, and loads while the capacity changes.
+//! Not simulated: transactions of the caller, of outliers and of loads, and transfers.
 
 mod driver;
 mod expression;

@@ -15,7 +15,7 @@ use bucket_runtime::{
     },
 };
 use serde::Deserialize;
-use tokio::time::sleep;
+use tokio::time::{sleep, sleep_until};
 
 use crate::{
     store::{Effect, Refusal},
@@ -83,9 +83,7 @@ impl Network {
         session: &str,
         command: &Document,
     ) -> Result<Document, DriverError> {
-        if self.world().crashed.contains(handle) {
-            return pending().await;
-        }
+        self.wait_for_process(handle).await;
         let (fate, [there, back, late]) = {
             let mut world = self.world();
             world.commands += 1;
@@ -146,13 +144,21 @@ impl Network {
             },
         };
         sleep(back).await;
-        if self.world().crashed.contains(handle) {
-            return pending().await;
-        }
+        self.wait_for_process(handle).await;
         answer.map_err(|unanswered| match unanswered {
             Unanswered::Broken => ErrorKind::from(std::io::ErrorKind::ConnectionReset).into(),
             Unanswered::Refused(refusal) => refused(refusal),
         })
+    }
+
+    /// Waits while the process of a handle stands still: for ever if it has ended.
+    async fn wait_for_process(&self, handle: &str) {
+        let until = self.world().stopped.get(handle).copied();
+        match until {
+            Some(Some(until)) => sleep_until(until).await,
+            Some(None) => pending().await,
+            None => {}
+        }
     }
 
     fn lock_of(&self, session: &str) -> Arc<tokio::sync::Mutex<()>> {

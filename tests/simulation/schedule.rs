@@ -11,7 +11,7 @@ use bucket_runtime::{
 use tokio::{
     runtime::{Builder, Runtime},
     task::JoinSet,
-    time::{sleep, timeout},
+    time::{Instant, sleep, timeout},
 };
 
 use crate::{
@@ -55,8 +55,11 @@ pub enum Keep {
     Record(i32),
 }
 
-/// How long callers of a crashed handle wait: longer than all else.
+/// How long callers wait for a process that has ended: longer than all else.
 const FOR_EVER: Duration = Duration::from_secs(1 << 20);
+
+/// How long a process stands still: longer than the server keeps a transaction.
+const STANDSTILL: Duration = Duration::from_secs(61);
 
 /// A thread that runs schedules. Its client sends nothing, but hands out sessions.
 pub struct Simulator {
@@ -133,10 +136,10 @@ impl Simulator {
         }
     }
 
-    /// Two or three handles with four writers, one of whom may load; one handle may crash. Two writers may have the
+    /// Two or three handles with four writers, one of whom may load; the process of one handle may end or stand still. Two writers may have the
     /// same items. The capacity may change meanwhile. Returns whether a read gives each writer's items in their order.
     async fn write<H: Handle>(&self, network: &Network) -> bool {
-        let [rings, handles, loads, crashes, shares, changes] =
+        let [rings, handles, loads, stops, shares, changes] =
             [2, 2, 2, 4, 2, 4].map(|below| network.world().below(below));
         // A safeguard is undone where it is needed.
         let undone = network.world().undone;
@@ -147,9 +150,11 @@ impl Simulator {
         };
         let changes = H::CHANGES_CAPACITY && self.changes && (changes == 0 || is_of_change);
         network.world().changes_capacity = changes;
-        // Loads have to wait for changes.
-        let (handles, loads) = (2 + handles, loads == 0 && !changes);
-        let (crashes, shares) = (crashes == 0, H::IS_UNIQUE && shares == 0);
+        let (handles, loads) = (2 + handles, loads == 0);
+        // Loads should wait for changes. If they do not, the last change still brings order.
+        let is_unguarded = changes && loads;
+        network.world().is_unguarded = is_unguarded;
+        let (stops, shares) = (stops == 0, H::IS_UNIQUE && shares == 0);
         let mut opened = Vec::new();
         for n in 0..handles {
             let db = self.client.database(&format!("h{n}"));
@@ -169,8 +174,8 @@ impl Simulator {
                 false => writers.spawn(append(handle, network, first, is_shared)),
             };
         }
-        if crashes {
-            writers.spawn(crash(network.clone(), "h0"));
+        if stops {
+            writers.spawn(stop(network.clone(), "h0"));
         }
         if changes {
             for name in ["c0", "c1"] {
@@ -178,7 +183,7 @@ impl Simulator {
                 writers.spawn(change_capacity::<H>(network, db));
             }
             if network.world().below(3) == 0 {
-                writers.spawn(crash(network.clone(), "c0"));
+                writers.spawn(stop(network.clone(), "c0"));
             }
         }
         while let Some(done) = writers.join_next().await {
@@ -192,7 +197,7 @@ impl Simulator {
             network.world().is_rough = false;
             self.finish_change::<H>(network).await;
         }
-        H::is_in_order() && !shares
+        H::is_in_order() && !shares && !is_unguarded
     }
 
     /// Whatever has become of the changes before, one that nothing disturbs brings the collection to its capacity.
@@ -205,6 +210,7 @@ impl Simulator {
         match changed {
             Ok(progress) if progress.left.is_empty() => {
                 world.changes_capacity = false;
+                world.is_unguarded = false;
                 world.judge();
             }
             other => world.fail(format!("an undisturbed change of capacity: {other:?}")),
@@ -233,13 +239,15 @@ async fn change_capacity<H: Handle>(network: Network, db: Database) {
     }
 }
 
-/// The process of a handle ends.
-async fn crash(network: Network, handle: &str) {
+/// The process of a handle ends, or stands still for a minute.
+async fn stop(network: Network, handle: &str) {
     let after = network.world().below(150_000);
     sleep(Duration::from_micros(after)).await;
     let mut world = network.world();
-    world.note(|| format!("{handle} crashes"));
-    world.crashed.insert(handle.to_owned());
+    let until = (world.below(2) == 0).then(|| Instant::now() + STANDSTILL);
+    let what = until.map_or("ends", |_| "stands still for a minute");
+    world.note(|| format!("the process of {handle} {what}"));
+    world.stopped.insert(handle.to_owned(), until);
 }
 
 /// Appends three items, one after the other, and edits some of them. Now and then the caller drops a call. Unique

@@ -1,7 +1,7 @@
 //! All that a schedule consists of: what the servers store, chance, the record, and what callers were told.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, HashMap},
     sync::Arc,
 };
 
@@ -9,6 +9,7 @@ use bucket_runtime::{
     Error,
     bson::{Bson, Document, doc},
 };
+use tokio::time::Instant;
 
 use crate::{
     filter::number,
@@ -153,11 +154,13 @@ pub(crate) struct World {
     pub(crate) created_capacity: i64,
     /// Whether some call changes the capacity.
     pub(crate) changes_capacity: bool,
+    /// Whether a load runs meanwhile: while there is no index, it opens further buckets.
+    pub(crate) is_unguarded: bool,
     /// Whether faults and delays occur.
     pub(crate) is_rough: bool,
     pub(crate) wire_version: i32,
-    /// The handles whose process has ended.
-    pub(crate) crashed: BTreeSet<String>,
+    /// The handles whose process stands still until then, or has ended.
+    pub(crate) stopped: BTreeMap<String, Option<Instant>>,
     /// What callers were told of their items, in the order of their writers.
     pub(crate) told: BTreeMap<i64, History>,
     /// The schedule as text, if it was asked for.
@@ -184,9 +187,10 @@ impl World {
             capacity,
             created_capacity: capacity,
             changes_capacity: false,
+            is_unguarded: false,
             is_rough: false,
             wire_version: SERVER_6_0,
-            crashed: BTreeSet::new(),
+            stopped: BTreeMap::new(),
             told: BTreeMap::new(),
             trace: None,
             record: None,

@@ -18,11 +18,13 @@
 //! key and a window are rewritten in one run. Only a run with the open bucket can lose to writers, so a run ends before
 //! it if it can. After losing, a transaction first changes the open bucket and takes the change back: from then on the
 //! server makes the writers wait. If a writer has opened and filled a bucket since a transaction began, the server
-//! refuses that transaction's open bucket, which would stand before it (`tests/live/server_claims/dropped_index.rs`). A
-//! numbered key that became shorter and ends in a full bucket gets an empty open one: otherwise a writer that has read
-//! the greatest number would take the next one, and leave a gap. If a call is dropped, the server still builds its
-//! index to the end, lists it, and refuses to use it until then (`tests/live/maintain/change_capacity/index.rs`). So
-//! the next call creates the listed index once more, which waits.
+//! refuses that transaction's open bucket, which would stand before it (`tests/live/server_claims/dropped_index.rs`). It
+//! would not if that bucket had been stored full. So writers insert no full numbered bucket where the index has the name
+//! of a changed capacity, and a `repack` of numbered buckets gives it that name in any case. A numbered key that became
+//! shorter and ends in a full bucket gets an empty open one: otherwise a writer that has read the greatest number would
+//! take the next one, and leave a gap. If a call is dropped, the server still builds its index to the end, lists it, and
+//! refuses to use it until then (`tests/live/maintain/change_capacity/index.rs`). So the next call creates the listed
+//! index once more, which waits.
 
 mod index;
 mod run;
@@ -93,7 +95,7 @@ impl<'p, T: Bucket> ChangeCapacity<'p, T> {
     pub(crate) async fn execute(self) -> Result<CapacityProgress> {
         let server = Server::new(self.collection);
         server.needs_replica_set("change_capacity").await?;
-        let open = index::change::<T>(&server).await?;
+        let open = index::change::<T>(&server, self.repack).await?;
         let mut survey = Survey::<T>::new(server, open, self.repack, self.progress);
         survey.run().await?;
         Ok(survey.progress)

@@ -8,6 +8,7 @@ mod numbers;
 mod problem;
 pub(crate) mod rebuild;
 mod repair;
+mod slot;
 
 use std::collections::BTreeMap;
 

@@ -307,3 +307,24 @@ async fn a_transaction_cannot_open_a_bucket_if_one_was_open_since_it_began(db: L
     let error = earlier.session(&mut session).await.unwrap_err();
     assert!(is_conflict(&error), "{error}");
 }
+
+/// But one that was full from the start was never in the index. So no writer may store one while numbered buckets are
+/// rewritten.
+#[bucket_testkit::test]
+async fn a_transaction_opens_a_bucket_although_a_full_one_was_stored_since_it_began(db: Live) {
+    let trades = guarded(&db, "full", 1).await;
+    let first = doc! { "_id": "123_1", "customerId": 123, "count": 1 };
+    trades.insert_one(first.clone()).await.unwrap();
+    let mut session = trades.client().start_session().await.unwrap();
+    session.start_transaction().await.unwrap();
+    let found = trades.find_one(first.clone()).session(&mut session).await;
+    assert!(found.unwrap().is_some());
+    let full = doc! { "_id": "123_2", "customerId": 123, "count": 1 };
+    trades.insert_one(full).await.unwrap();
+
+    let deleted = trades.delete_one(first).session(&mut session).await;
+    assert_eq!(deleted.unwrap().deleted_count, 1);
+    let earlier = trades.insert_one(doc! { "_id": "123_1", "customerId": 123, "count": 0 });
+    earlier.session(&mut session).await.unwrap();
+    session.commit_transaction().await.unwrap();
+}

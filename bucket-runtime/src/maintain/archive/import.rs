@@ -161,6 +161,7 @@ impl<'l, T: Bucket> Import<'l, T> {
             progress,
             ..
         } = self;
+        #[expect(clippy::disallowed_methods, reason = "only leaves lines out")]
         let limit = T::SPEC.expire_after.filter(|_| !expired).map(|seconds| {
             let now = DateTime::now().timestamp_millis();
             DateTime::from_millis(now - i64::from(seconds) * 1000)

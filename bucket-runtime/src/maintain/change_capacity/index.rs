@@ -20,7 +20,11 @@ use crate::{
         validator,
     },
     schema::{
-        key::Key, names::OPEN_INDEX, open_index::OpenIndex, slot::is_unsealed, spec::BucketSpec,
+        key::Key,
+        names::OPEN_INDEX,
+        open_index::OpenIndex,
+        slot::is_unsealed,
+        spec::{BucketSpec, Ordinal},
     },
     server::Server,
 };
@@ -34,16 +38,22 @@ const MOST_DROPPED: u32 = 10;
 
 /// Gives the collection an index with the struct's capacity. An index cannot be changed: until the new
 /// one exists, the server refuses all appends, and handles wait for it.
-pub(super) async fn change<T: Bucket>(server: &Server) -> Result<OpenIndex> {
+///
+/// If numbered buckets are to be rewritten, the index gets the name of a changed capacity in any case: then writers do
+/// not insert full buckets (`write/engine/batch/new_buckets.rs`), which the index would not refuse.
+pub(super) async fn change<T: Bucket>(server: &Server, repack: bool) -> Result<OpenIndex> {
     let (spec, target) = (const { &T::SPEC }, server.target());
+    let needs_mark = repack && spec.id.ordinal == Ordinal::Number;
+    let is_ours = |index: &OpenIndex| {
+        index.capacity == spec.capacity && (index.mark().is_some() || !needs_mark)
+    };
     let end = Instant::now() + LONGEST_INDEX_CHANGE;
     let (mut is_built, mut dropped) = (false, 0);
     let mut is_marked = false;
     loop {
         let stored = open_indexes(&target.indexes().await?, spec);
         let stored = stored.map_err(|kind| target.error(kind))?;
-        let (ours, others): (Vec<_>, Vec<_>) =
-            (stored.into_iter()).partition(|index| index.capacity == spec.capacity);
+        let (ours, others): (Vec<_>, Vec<_>) = stored.into_iter().partition(is_ours);
         let wanted = ours.first().copied();
         let wanted = wanted.unwrap_or(OpenIndex::changed_to(spec.capacity));
         // While there was no index, a program that does not know the struct's capacity yet may have
@@ -113,6 +123,7 @@ async fn prepare_retry<T: Bucket>(
         // An earlier call was interrupted here, or some writer is not guarded by the index.
         let verifier = verifier::<T>(server.collection().clone());
         verifier.seal_all_but_newest().await?;
+        verifier.seal_taken_slots().await?;
     }
     Ok(())
 }

@@ -32,6 +32,14 @@ pub enum BucketProblem {
         /// The `_id`s of the open buckets, the newest last.
         buckets: Vec<Bson>,
     },
+    /// G3: a bucket is open in a place of the open index that its busy key holds otherwise. Another program stored
+    /// it while there was no index, and the server builds none until it is sealed.
+    TakenSlot {
+        /// The bucket's `_id`.
+        bucket: Bson,
+        /// The bucket's key.
+        key: String,
+    },
     /// G2: the count of a bucket is not the length of its array.
     WrongCount {
         /// The bucket's `_id`.
@@ -192,6 +200,7 @@ impl BucketProblem {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::SeveralOpen { .. } => "SeveralOpen",
+            Self::TakenSlot { .. } => "TakenSlot",
             Self::WrongCount { .. } => "WrongCount",
             Self::OverFull { .. } => "OverFull",
             Self::ForeignId { .. } => "ForeignId",
@@ -217,7 +226,8 @@ impl BucketProblem {
             Self::SeveralOpen { buckets, .. } => buckets,
             Self::Gap { beside, .. } => beside,
             Self::MissingIndex { .. } => &[],
-            Self::WrongCount { bucket, .. }
+            Self::TakenSlot { bucket, .. }
+            | Self::WrongCount { bucket, .. }
             | Self::OverFull { bucket, .. }
             | Self::ForeignId { bucket, .. }
             | Self::WrongSeal { bucket, .. }
@@ -239,6 +249,7 @@ impl BucketProblem {
     pub fn key(&self) -> Option<&str> {
         match self {
             Self::SeveralOpen { key, .. }
+            | Self::TakenSlot { key, .. }
             | Self::WrongCount { key, .. }
             | Self::OverFull { key, .. }
             | Self::ForeignId { key, .. }
@@ -262,6 +273,7 @@ impl BucketProblem {
         matches!(
             self,
             Self::SeveralOpen { .. }
+                | Self::TakenSlot { .. }
                 | Self::WrongCount { .. }
                 | Self::WrongSeal { .. }
                 | Self::OpenBeforeLast { .. }
@@ -278,7 +290,7 @@ impl BucketProblem {
             Self::SeveralOpen { .. } => "seals all but the newest",
             Self::WrongCount { .. } => "corrects it",
             Self::WrongSeal { .. } => "sets it",
-            Self::OpenBeforeLast { .. } => "seals it",
+            Self::TakenSlot { .. } | Self::OpenBeforeLast { .. } => "seals it",
             Self::IncompleteRollup { .. }
             | Self::FalseRollup { .. }
             | Self::BlockedRollup { .. } => "computes it from the items",

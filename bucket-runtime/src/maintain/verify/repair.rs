@@ -50,6 +50,7 @@ impl Verifier {
             add("WrongCount", corrected);
         }
         add("SeveralOpen", self.seal_all_but_newest().await?);
+        add("TakenSlot", self.seal_taken_slots().await?);
         add("OpenBeforeLast", self.seal_before_last().await?);
         for (bucket, kinds) in rollups {
             if let Rebuilt::Now = self.rebuild_rollup(&bucket).await? {
@@ -66,8 +67,7 @@ impl Verifier {
         for problem in self.find_several_open().await? {
             if let Problem::SeveralOpen { mut buckets, .. } = problem {
                 buckets.pop();
-                let filter = command::match_open(self.spec, &buckets);
-                sealed += u64::from(self.update(filter, command::seal()).await? > 0);
+                sealed += u64::from(self.seal_open(&buckets).await? > 0);
             }
         }
         Ok(sealed)
@@ -83,8 +83,13 @@ impl Verifier {
             Problem::OpenBeforeLast { bucket, .. } => Some(bucket),
             _ => None,
         });
+        self.seal_open(&open.collect::<Vec<_>>()).await
+    }
+
+    /// Seals those of these buckets that are open, and returns how many there were.
+    pub(super) async fn seal_open(&self, ids: &[Bson]) -> Result<u64> {
         let mut sealed = 0;
-        for ids in open.collect::<Vec<_>>().chunks(BUCKETS_PER_COMMAND) {
+        for ids in ids.chunks(BUCKETS_PER_COMMAND) {
             let filter = command::match_open(self.spec, ids);
             sealed += self.update(filter, command::seal()).await?;
         }

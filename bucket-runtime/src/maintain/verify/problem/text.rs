@@ -23,6 +23,10 @@ impl BucketProblem {
             Self::SeveralOpen { key, buckets } => {
                 write!(f, "G3: key {key:?} has {} open buckets", buckets.len())
             }
+            Self::TakenSlot { key, .. } => write!(
+                f,
+                "G3: bucket {id} is open where the ring of key {key:?} leaves no room, so `bucket_open` cannot be created"
+            ),
             Self::WrongCount { items, .. } => write!(
                 f,
                 "G2: bucket {id} holds {}, but its count differs",
