@@ -281,7 +281,7 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// not.
     ///
     /// It reads all buckets, with their items, as the primary has them and in bounded memory; then the open ones
-    /// once more; with `{#}` all ids once more (behind a `mongos`, whole buckets). Writers may be active; each
+    /// once more, and the rings of busy keys with their open buckets; with `{#}` all ids once more (behind a `mongos`, whole buckets). Writers may be active; each
     /// problem existed at one moment. Behind a `mongos`, missing indexes are those of one shard.
     ///
     /// Sums of floats count as right if they are one of the sums that adding in another order gives. Where
@@ -316,7 +316,7 @@ pub trait Bucket: Sized + Send + Sync + 'static {
 
     /// Takes over a collection that other programs filled without the index `bucket_open`, and repairs
     /// whatever needs no guessing: for each key (and time window) it seals all open buckets but the
-    /// newest; it corrects counts and `sealed`; and it computes rollups from the items where they are
+    /// newest, and one that is open in a slot that the key's ring holds; it corrects counts and `sealed`; and it computes rollups from the items where they are
     /// something else. Returns how many problems of each kind it has repaired, and the remaining ones, whose
     /// [remedies](crate::BucketProblem::remedy) say what to do about them. No item changes.
     ///

@@ -10,7 +10,10 @@ use bucket_runtime::mongodb::{
     bson::{Document, doc},
 };
 use futures_util::TryStreamExt;
-use rand::{Rng, seq::IndexedRandom};
+use rand::{
+    Rng,
+    seq::{IndexedRandom, IteratorRandom},
+};
 use tokio::time::sleep;
 
 use crate::{
@@ -118,8 +121,13 @@ impl Fault {
     /// One of these targets and one of its faults, at random.
     pub(crate) fn any(targets: &[Target], rng: &mut impl Rng) -> Option<(Target, Self)> {
         let target = *targets.choose(rng)?;
-        let fault = *Self::all(target).choose(rng)?;
-        Some((target, fault))
+        let possible = Self::all(target).iter().filter(|it| it.is_possible_here());
+        Some((target, *possible.choose(rng)?))
+    }
+
+    /// Only Linux limits another process's files.
+    pub(crate) fn is_possible_here(self) -> bool {
+        self != Self::FullDisk || cfg!(target_os = "linux")
     }
 
     /// Strikes the target, and returns once all processes are healthy again.

@@ -142,14 +142,14 @@ kinds! { collection;
              `append_stream`";
     }
 
-    /// Whether a key of the collection already has several open buckets, left by a writer that the index
-    /// `bucket_open` did not guard.
+    /// Whether a key of the collection already has several open buckets, or one in a slot that its ring holds, left by
+    /// a writer that the index `bucket_open` did not guard.
     pub fn is_several_open {
         SeveralOpen =>
-            "the index `{OPEN_INDEX}` cannot be created because a key has several open buckets; seal all but \
-             the newest of each key by setting `sealed` to the bucket's own `_id`, as `Trade::repair(&db)` \
-             does for a struct `Trade`, and `repair` on its command line; if a `change_capacity` was \
-             interrupted, call it again instead";
+            "the index `{OPEN_INDEX}` cannot be created because a key has several open buckets, or one in a slot \
+             that its ring holds; `Trade::repair(&db)` for a struct `Trade`, or `repair` on its command line, \
+             seals all but the newest, or that one, as you would by setting `sealed` to the bucket's own `_id`; \
+             if a `change_capacity` was interrupted, call it again instead";
     }
 
     /// Whether items of one key, or of one parent, already have the same identity, so that `unique` cannot hold.

@@ -32,8 +32,9 @@ pub enum BucketProblem {
         /// The `_id`s of the open buckets, the newest last.
         buckets: Vec<Bson>,
     },
-    /// G3: a bucket is open in a place of the open index that its busy key holds otherwise. Another program stored
-    /// it while there was no index, and the server builds none until it is sealed.
+    /// G3: a bucket is open in a slot of the index `bucket_open` that the [ring](crate::guide::privileges_and_indexes#busy-keys)
+    /// of its busy key holds. Another program stored it while there was no index, and the server builds none until it is
+    /// sealed.
     TakenSlot {
         /// The bucket's `_id`.
         bucket: Bson,

@@ -22,7 +22,7 @@ pub(crate) struct AppendedItems {
 impl IndexedScope {
     /// The append in one round trip: into the open bucket, or into a new one with this id.
     pub(crate) fn append_or_open(&self, items: AppendedItems, new_id: &str) -> Update {
-        let filter = self.open_bucket(&items);
+        let filter = self.open_bucket(&items, self.ids());
         let mut update = self.push(items);
         let mut new = self.mark();
         new.insert("_id", new_id);
@@ -39,7 +39,7 @@ impl IndexedScope {
     pub(crate) fn append_to_open(&self, items: AppendedItems) -> Update {
         Update {
             hint: Some(self.open.name),
-            ..Update::new(self.open_bucket(&items), self.push(items))
+            ..Update::new(self.open_bucket(&items, self.ids()), self.push(items))
         }
     }
 
@@ -66,12 +66,11 @@ impl IndexedScope {
         id: &str,
         is_filled: bool,
     ) -> Update {
-        let mut filter = self.open_bucket(&items);
+        let mut filter = self.open_bucket(&items, doc! { "_id": id });
         if is_filled {
             let count = self.open.bound() - size(&items.elements);
             filter.insert(self.spec.count, count);
         }
-        filter.insert("_id", id);
         let hint = match self.open.mark() {
             Some(_) => self.open.name,
             None => {
@@ -89,7 +88,8 @@ impl IndexedScope {
     /// The append into the bucket with this id, which is opened if it does not exist. If it is full or
     /// sealed the server refuses with E11000 on `_id_`.
     pub(crate) fn append_to_id(&self, items: AppendedItems, id: &str) -> Update {
-        self.push_or_insert(self.open_bucket(&items), items, id, self.mark())
+        let filter = self.open_bucket(&items, doc! { "_id": id });
+        self.push_or_insert(filter, items, self.mark())
     }
 
     /// Inserts a bucket with this id. If the id is taken the server refuses with E11000 on `_id_`; if the
@@ -101,6 +101,7 @@ impl IndexedScope {
     pub(crate) fn insert_bucket(&self, items: AppendedItems, id: &str) -> Update {
         let mut filter = self.open_bucket_anywhere();
         filter.insert(SEALED, doc! { "$lt": "" });
+        filter.insert("_id", id);
         let is_full = items.elements.len() >= self.open.capacity as usize;
         let mut new = self.mark();
         new.extend(
@@ -109,19 +110,12 @@ impl IndexedScope {
                 .filter(|_| !is_full)
                 .map(|slot| (SEALED.to_owned(), slot.into())),
         );
-        self.push_or_insert(filter, items, id, new)
+        self.push_or_insert(filter, items, new)
     }
 
-    /// The append into the bucket with this id if it matches, or else into a new one with these further
+    /// The append into the bucket with the filter's id if it matches, or else into a new one with these further
     /// fields.
-    fn push_or_insert(
-        &self,
-        mut filter: Document,
-        items: AppendedItems,
-        id: &str,
-        new: Document,
-    ) -> Update {
-        filter.insert("_id", id);
+    fn push_or_insert(&self, filter: Document, items: AppendedItems, new: Document) -> Update {
         let mut update = self.push(items);
         if !new.is_empty() {
             update.insert("$setOnInsert", new);
@@ -158,15 +152,15 @@ impl IndexedScope {
         self.seal(id).or_be_refused()
     }
 
-    /// The open bucket of the key, if it has room for these elements.
+    /// The open bucket of the key with one of these ids, if it has room for these elements.
     ///
     /// An upsert copies the key's equalities, which gives a new bucket its key fields; they are part of
-    /// every write because a collection sharded by the key needs them there. The range of ids is the one
+    /// every write because a collection sharded by the key needs them there. All [`ids`](super::KeyScope::ids) are those
     /// that reads use: an item must not go where no read would find it.
-    fn open_bucket(&self, items: &AppendedItems) -> Document {
+    fn open_bucket(&self, items: &AppendedItems, ids: Document) -> Document {
         let elements = &items.elements;
         let mut filter = self.open_bucket_anywhere();
-        filter.extend(self.ids());
+        filter.extend(ids);
         // The index holds only counts below the capacity, so the filter must stay below it, too.
         let below = self.open.bound() + 1 - size(elements).max(1);
         filter.insert(self.spec.count, doc! { "$lt": below });

@@ -25,7 +25,7 @@ impl BucketProblem {
             }
             Self::TakenSlot { key, .. } => write!(
                 f,
-                "G3: bucket {id} is open where the ring of key {key:?} leaves no room, so `bucket_open` cannot be created"
+                "G3: bucket {id} is open in a slot that the ring of key {key:?} holds, so `bucket_open` cannot be created"
             ),
             Self::WrongCount { items, .. } => write!(
                 f,
