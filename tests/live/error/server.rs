@@ -36,7 +36,7 @@ async fn several_open_buckets_are_refused_until_all_but_the_newest_are_sealed(db
     let error = refused::<Seconds10>(&db).await;
     assert!(error.is_several_open(), "{error}");
     assert!(
-        error.to_string().contains("seal all but the newest"),
+        error.to_string().contains("seals all but the newest"),
         "{error}"
     );
 
