@@ -281,8 +281,9 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// not.
     ///
     /// It reads all buckets, with their items, as the primary has them and in bounded memory; then the open ones
-    /// once more, and the rings of busy keys with their open buckets; with `{#}` all ids once more (behind a `mongos`, whole buckets). Writers may be active; each
-    /// problem existed at one moment. Behind a `mongos`, missing indexes are those of one shard.
+    /// once more, and the rings of busy keys with their open buckets; with `{#}` all ids once more (behind a
+    /// `mongos`, whole buckets). Writers may be active; each problem existed at one moment. Behind a `mongos`,
+    /// missing indexes are those of one shard.
     ///
     /// Sums of floats count as right if they are one of the sums that adding in another order gives. Where
     /// a field is read back as another value than was stored, as by a `serde` function that rounds, its rollup
@@ -316,9 +317,10 @@ pub trait Bucket: Sized + Send + Sync + 'static {
 
     /// Takes over a collection that other programs filled without the index `bucket_open`, and repairs
     /// whatever needs no guessing: for each key (and time window) it seals all open buckets but the
-    /// newest, and one that is open in a slot that the key's ring holds; it corrects counts and `sealed`; and it computes rollups from the items where they are
-    /// something else. Returns how many problems of each kind it has repaired, and the remaining ones, whose
-    /// [remedies](crate::BucketProblem::remedy) say what to do about them. No item changes.
+    /// newest, and one that is open in a slot that the key's ring holds; it corrects counts and `sealed`;
+    /// and it computes rollups from the items where they are something else. Returns how many problems of
+    /// each kind it has repaired, and the remaining ones, whose [remedies](crate::BucketProblem::remedy) say
+    /// what to do about them. No item changes.
     ///
     /// Writers may be active: each correction is one atomic update of a bucket that is still as it was
     /// found. While one of the writers is unguarded it may open further buckets, so
@@ -432,7 +434,8 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// Do not load (`append_many`, `import_flat`) meanwhile: whole buckets are planned before they are
     /// written, with the old size, and after a last bucket that may be another one by then. With `{#}`
     /// and time windows, items could be read in another order than that of the call, and numbers could
-    /// be skipped. An edit that looks for its item just as it moves may not find it.
+    /// be skipped. Buckets of the old size, and further open ones, that such a load leaves are split and
+    /// sealed by another call. An edit that looks for its item just as it moves may not find it.
     ///
     /// # Errors
     ///

@@ -7,7 +7,6 @@ use bucket_runtime::mongodb::{
     bson::{Document, doc},
 };
 use futures_util::TryStreamExt;
-use rand::seq::IndexedRandom;
 use tokio::time::sleep;
 
 use crate::{
@@ -60,34 +59,30 @@ pub(crate) async fn restart_all(machines: &Machines, target: Target) -> Result<(
 
 /// Moves a chunk of some collection of the writers to another shard.
 pub(crate) async fn move_chunk(mongos: &Node<'_>) -> Result<()> {
-    let config = mongos.member.client().await?.database("config");
+    let client = mongos.member.client().await?;
+    let config = client.database("config");
     let of_writers = doc! { "_id": { "$regex": format!("^{DATABASE}[.]") } };
-    let sharded = config.collection::<Document>("collections");
-    let sharded = sharded
-        .find(of_writers)
-        .await?
-        .try_collect::<Vec<_>>()
-        .await?;
-    let sharded = sharded.choose(&mut rand::rng()).ok_or("a collection")?;
+    let sharded = any(&config, "collections", of_writers).await?;
     let of_collection = doc! { "uuid": sharded.get("uuid") };
-    let chunks = config.collection::<Document>("chunks");
-    let chunks = chunks
-        .find(of_collection)
-        .await?
-        .try_collect::<Vec<_>>()
-        .await?;
-    let chunk = chunks.choose(&mut rand::rng()).ok_or("a chunk")?;
+    let chunk = any(&config, "chunks", of_collection).await?;
     let other = doc! { "_id": { "$ne": chunk.get("shard") } };
-    let shards = config.collection::<Document>("shards");
-    let other = shards.find_one(other).await?.ok_or("another shard")?;
+    let other = any(&config, "shards", other).await?;
     let command = doc! {
         "moveRange": sharded.get("_id"),
         "min": chunk.get("min"),
         "toShard": other.get("_id"),
         "waitForDelete": true,
     };
-    admin(mongos).await?.run_command(command).await?;
+    client.database("admin").run_command(command).await?;
     Ok(())
+}
+
+/// One of the documents that match, at random.
+async fn any(db: &Database, collection: &str, filter: Document) -> Result<Document> {
+    let one = [doc! { "$match": filter }, doc! { "$sample": { "size": 1 } }];
+    let mut found = db.collection::<Document>(collection).aggregate(one).await?;
+    let found = found.try_next().await?;
+    found.ok_or_else(|| format!("none of {collection} matches").into())
 }
 
 /// The collections of the writers.

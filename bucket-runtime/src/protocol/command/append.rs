@@ -155,8 +155,8 @@ impl IndexedScope {
     /// The open bucket of the key with one of these ids, if it has room for these elements.
     ///
     /// An upsert copies the key's equalities, which gives a new bucket its key fields; they are part of
-    /// every write because a collection sharded by the key needs them there. All [`ids`](super::KeyScope::ids) are those
-    /// that reads use: an item must not go where no read would find it.
+    /// every write because a collection sharded by the key needs them there. All ids of the key are those that
+    /// reads use: an item must not go where no read would find it.
     fn open_bucket(&self, items: &AppendedItems, ids: Document) -> Document {
         let elements = &items.elements;
         let mut filter = self.open_bucket_anywhere();

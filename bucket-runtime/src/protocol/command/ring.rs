@@ -39,13 +39,18 @@
 use mongodb::bson::{Bson, Document, doc};
 
 use super::{IndexedScope, KeyScope, Update};
-use crate::schema::{names::SEALED, slot::IndexSlot};
+use crate::schema::{id, names::SEALED, slot::IndexSlot};
 
 /// The beginning of the ids of all rings.
 pub(crate) const RING: &str = "%/";
 
 /// The field of a ring that counts the openings in slots other than the first.
 const OPENED: &str = "opened";
+
+/// The rings of all keys: a range of ids, which the `_id` index answers alone.
+pub(crate) fn rings() -> Document {
+    doc! { "_id": { "$gte": RING, "$lt": id::successor(RING) } }
+}
 
 /// A condition that no ring satisfies, for queries of all keys.
 pub(crate) fn no_ring() -> Document {
