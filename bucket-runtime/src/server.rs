@@ -32,7 +32,11 @@ use mongodb::{
 use tokio::sync::OnceCell;
 
 use self::{deployment::Deployment, retryable::RetryableSessions};
-use crate::{Error, error::Kind, protocol::command::KeyScope};
+use crate::{
+    Error,
+    error::{Kind, is_killed},
+    protocol::command::KeyScope,
+};
 
 /// Carries out an action of the driver, in the session if there is one.
 macro_rules! with_session {
@@ -164,9 +168,10 @@ impl Server {
         self.deployment.get().is_none_or(|known| known.is_sharded())
     }
 
-    /// Whether an update is known not to be carried out if its index was dropped meanwhile.
-    pub(crate) fn breaks_off_before_writing(&self) -> bool {
-        (self.deployment.get()).is_some_and(|known| known.breaks_off_before_writing())
+    /// Whether the error says that an update was ended with its index, before it has changed anything.
+    pub(crate) fn was_broken_off(&self, error: &DriverError) -> bool {
+        let known = self.deployment.get();
+        is_killed(error) && known.is_some_and(|known| known.breaks_off_before_writing())
     }
 
     /// The key's buckets with these ids, so that the `_id` index alone finds them. A `mongos` needs the

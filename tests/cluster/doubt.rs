@@ -9,8 +9,9 @@ use bucket_runtime::{
     },
 };
 use bucket_testkit::Cluster;
+use futures_util::future::join_all;
 
-use crate::support::{Book, Timed, stored, timed};
+use crate::support::{Book, Numbered, Timed, stored, timed};
 
 /// Answers of the shard in the end: FailedToSatisfyReadPreference, interruptions of a reshard and of a
 /// change of the version, other codes that say "not now", and one that does not exist.
@@ -66,9 +67,8 @@ impl Shard {
     }
 }
 
-#[tokio::test]
-#[ignore = "needs a cluster: BUCKET_TESTKIT_SERVER=8.2-cluster cargo test --test cluster -- --include-ignored"]
-async fn what_a_shard_stores_without_an_answer_is_in_doubt() {
+/// A cluster with one shard.
+async fn one_shard() -> (Cluster, Shard) {
     let own = Cluster::builder()
         .shards(1)
         .mongos(1)
@@ -76,10 +76,15 @@ async fn what_a_shard_stores_without_an_answer_is_in_doubt() {
         .start()
         .await
         .unwrap();
+    let admin = own.shards()[0].database("admin").await.unwrap();
+    (own, Shard { admin })
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster: BUCKET_TESTKIT_SERVER=8.2-cluster cargo test --test cluster -- --include-ignored"]
+async fn what_a_shard_stores_without_an_answer_is_in_doubt() {
+    let (own, shard) = one_shard().await;
     let db = own.database("doubt").await.unwrap();
-    let shard = Shard {
-        admin: own.shards()[0].database("admin").await.unwrap(),
-    };
     Timed::create_collection(&db)
         .sharded_hashed()
         .await
@@ -114,4 +119,64 @@ async fn what_a_shard_stores_without_an_answer_is_in_doubt() {
         }
     }
     assert_eq!(stored(&db, "books", "buyers").await, [0; CODES.len()]);
+}
+
+/// The `mongos` passes the error of the shard's whole command on as that of its first statement.
+#[tokio::test]
+#[ignore = "needs a cluster: BUCKET_TESTKIT_SERVER=8.2-cluster cargo test --test cluster -- --include-ignored"]
+async fn all_statements_of_a_command_whose_answer_is_lost_are_in_doubt() {
+    let (own, shard) = one_shard().await;
+    let db = own.database("several").await.unwrap();
+    Numbered::create_collection(&db)
+        .sharded_hashed()
+        .await
+        .unwrap();
+    let numbered = Numbered::buckets(&db).await.unwrap();
+    let mut all = Vec::new();
+    for (code, first) in CODES.into_iter().zip((0..).step_by(100)) {
+        // Three buckets.
+        let items = (first..first + 30).map(|n| Numbered { k: n / 100, n });
+        shard.lose_answers(code).await;
+        let loaded = numbered.append_many(items).await;
+        shard.answer_again().await;
+        let failed = loaded.err().expect("the call was answered").into_failed();
+        all.extend(first..first + 30);
+        assert_eq!(stored(&db, "numbered", "items").await, all, "{code}");
+        assert!(!failed.is_empty(), "{code}");
+        for failed in failed {
+            assert!(failed.error.is_maybe_stored(), "{code}: {failed:?}");
+        }
+    }
+    // Several waiting items fill the open bucket, and go on into others.
+    for (code, first) in CODES.into_iter().zip((1000..).step_by(100)) {
+        let items = (first..first + 35).map(|n| Numbered { k: n / 100, n });
+        let items = Vec::from_iter(items);
+        numbered.append(&items[0]).await.unwrap();
+        shard.lose_answers(code).await;
+        let appends = items[1..]
+            .iter()
+            .map(|item| numbered.append(item).into_future());
+        let answers = join_all(appends).await;
+        shard.answer_again().await;
+        let stored = stored(&db, "numbered", "items").await;
+        let stored = Vec::from_iter(
+            stored
+                .into_iter()
+                .filter(|n| (first..first + 35).contains(n)),
+        );
+        assert!(
+            stored.is_sorted_by(|one, other| one < other),
+            "{code}: {stored:?}"
+        );
+        for (item, answer) in items[1..].iter().zip(answers) {
+            let is_stored = stored.contains(&item.n);
+            match answer {
+                Ok(_) => assert!(is_stored, "{code}: {item:?} is lost"),
+                Err(error) => assert!(
+                    error.is_maybe_stored() || !is_stored,
+                    "{code}: {item:?}: {error}"
+                ),
+            }
+        }
+    }
 }

@@ -6,7 +6,8 @@
 //! out; a refusal is reported for its statement (`tests/live/server_claims/doubt.rs`). So a failed command
 //! stored nothing only if its code is a known refusal; a failed statement on a `mongod` stored nothing, unless its
 //! code is a known interruption. A `mongos` passes the error of a shard's whole command on as errors of its
-//! statements, so there a statement, too, needs a known refusal. `error/error_codes.txt` is an extract of the
+//! statements, so there a statement, too, needs a known refusal; in an ordered command the shard may also have carried
+//! out the statements after it (`server/many.rs`). `error/error_codes.txt` is an extract of the
 //! server's list, and a test compares the enum with it. A write concern error proves nothing.
 
 use std::error::Error as _;

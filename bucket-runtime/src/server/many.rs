@@ -19,10 +19,10 @@ use mongodb::{
 use serde::Serialize;
 
 use super::{Server, retryable::Reply, simulated, write::UpdateEffect};
-use crate::{protocol::command::Update, value::bytes};
+use crate::{error::maybe_stored, protocol::command::Update, value::bytes};
 
-/// The result of each statement of a command. In an ordered command no statement after a refused one was
-/// carried out, whatever its result says.
+/// The result of each statement of a command. In an ordered command no statement after the first error was
+/// carried out, whatever its result says; see [`Server::of_ordered`].
 pub(crate) type Results = Vec<Result<(), DriverError>>;
 
 /// The result of each statement, and whether it found a document.
@@ -78,7 +78,26 @@ impl Server {
     ) -> Result<Results, DriverError> {
         match self.insert_raw(documents, ordered).await {
             Ok(()) => Ok(results([], documents.len())),
+            Err(error) if ordered => self.of_ordered(refused_inserts(error, documents.len())?),
             Err(error) => refused_inserts(error, documents.len()),
+        }
+    }
+
+    /// The results of an ordered command. A `mongos` passes the error of a shard's whole command on as that of its
+    /// first statement, although the shard may have carried out all. So the command is in doubt if a statement is
+    /// that others follow.
+    fn of_ordered(&self, results: Results) -> Result<Results, DriverError> {
+        let first = results.iter().position(Result::is_err);
+        let followed = first.filter(|at| at + 1 < results.len());
+        match followed.map(|at| &results[at]) {
+            Some(Err(error))
+                if self.may_be_sharded()
+                    && maybe_stored(error, true)
+                    && !self.was_broken_off(error) =>
+            {
+                Err(error.clone())
+            }
+            _ => Ok(results),
         }
     }
 
@@ -122,6 +141,7 @@ impl Server {
         let statements = updates.len();
         match self.ask(self.bulk_write_action(updates, ordered)).await {
             Ok(_) => Ok(results([], statements)),
+            Err(error) if ordered => self.of_ordered(refused_updates(error, statements)?),
             Err(error) => refused_updates(error, statements),
         }
     }

@@ -5,7 +5,7 @@ use mongodb::error::Error as DriverError;
 use super::{Batch, Carried, Engine, NewestBucket, batch::Opening, retry_state::RingDoubt};
 use crate::{
     Result,
-    error::{duplicate_index, is_impossible_id, is_killed, is_missing_index},
+    error::{duplicate_index, is_impossible_id, is_missing_index},
     protocol::{
         budget::Budget,
         next::{Answer, Facts, Known, Next, next},
@@ -72,8 +72,7 @@ impl Engine {
         if is_impossible_id(error) {
             return Answer::MustNotOpen;
         }
-        let was_killed = is_killed(error) && self.server.breaks_off_before_writing();
-        if was_killed || is_missing_index(error) {
+        if self.server.was_broken_off(error) || is_missing_index(error) {
             return Answer::NoIndex;
         }
         match duplicate_index(error) {
