@@ -139,7 +139,7 @@ async fn all_statements_of_a_command_whose_answer_is_lost_are_in_doubt() {
         shard.lose_answers(code).await;
         let loaded = numbered.append_many(items).await;
         shard.answer_again().await;
-        let failed = loaded.err().expect("the call was answered").into_failed();
+        let failed = loaded.expect_err("no answer").into_failed();
         all.extend(first..first + 30);
         assert_eq!(stored(&db, "numbered", "items").await, all, "{code}");
         assert!(!failed.is_empty(), "{code}");
