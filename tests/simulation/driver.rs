@@ -7,7 +7,7 @@ use std::{
 
 use bucket_runtime::{
     __simulated::{Request, Simulated},
-    bson::Document,
+    bson::{Bson, Document},
     mongodb::error::{
         Error as DriverError, ErrorKind, TRANSIENT_TRANSACTION_ERROR,
         UNKNOWN_TRANSACTION_COMMIT_RESULT,
@@ -21,7 +21,13 @@ use crate::{
 };
 
 /// The reads that the driver repeats.
-const READS: [&str; 4] = ["find", "aggregate", "listIndexes", "listCollections"];
+const READS: [&str; 5] = [
+    "find",
+    "aggregate",
+    "changes",
+    "listIndexes",
+    "listCollections",
+];
 
 /// The drivers of all handles, which share a network.
 #[derive(Clone)]
@@ -75,6 +81,9 @@ impl Driver {
             mut command,
             is_action,
         } = request;
+        if is_of_transfer(&command) {
+            name_no_process(&mut command);
+        }
         let session = session.map(|id| self.sessions().name(&id));
         let session = session.unwrap_or_default();
         if is_action && self.is_in_transaction(&session) {
@@ -170,6 +179,32 @@ impl Driver {
     }
 }
 
+/// All processes have one record of an import or a migration. It names their databases, which are different ones here.
+fn name_no_process(part: &mut Document) {
+    for name in ["from", "to"] {
+        if let Ok(text) = part.get_str(name)
+            && let Some((_, collection)) = text.rsplit_once('.')
+        {
+            part.insert(name, collection.to_owned());
+        }
+    }
+    part.iter_mut()
+        .for_each(|(_, value)| name_no_process_in(value));
+}
+
+fn is_of_transfer(command: &Document) -> bool {
+    let collection = command.values().next().and_then(Bson::as_str);
+    collection == Some("bucket_progress") || command.contains_key("changes")
+}
+
+fn name_no_process_in(value: &mut Bson) {
+    match value {
+        Bson::Document(part) => name_no_process(part),
+        Bson::Array(parts) => parts.iter_mut().for_each(name_no_process_in),
+        _ => {}
+    }
+}
+
 fn is_broken(error: &DriverError) -> bool {
     matches!(*error.kind, ErrorKind::Io(_))
 }
@@ -193,7 +228,8 @@ impl Simulated for Driver {
     fn is_dirty(&self, session: &Document) -> bool {
         let mut sessions = self.sessions();
         let name = sessions.name(session);
-        sessions.dirty.contains(&name)
+        // The driver ends the transaction of a session that is dropped.
+        sessions.dirty.contains(&name) || sessions.transactions.contains_key(&name)
     }
 
     fn random(&self, below: u64) -> u64 {

@@ -105,13 +105,14 @@ fn has_type(value: Option<&Bson>, name: &Bson) -> bool {
     }
 }
 
-/// The order of two values of one kind; values of different kinds have none.
+/// The order of two values of one kind; values of different kinds have none, and documents only if they are equal.
 pub(crate) fn compare(one: &Bson, other: &Bson) -> Option<Ordering> {
     match (one, other) {
         (Bson::String(one), Bson::String(other)) => Some(one.cmp(other)),
         (Bson::DateTime(one), Bson::DateTime(other)) => Some(one.cmp(other)),
         (Bson::Boolean(one), Bson::Boolean(other)) => Some(one.cmp(other)),
         (Bson::Null, Bson::Null) => Some(Ordering::Equal),
+        (Bson::Document(one), Bson::Document(other)) => (one == other).then_some(Ordering::Equal),
         _ => Some(number(one)?.cmp(&number(other)?)),
     }
 }

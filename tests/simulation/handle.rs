@@ -1,11 +1,14 @@
 //! What the writers of a schedule call: buckets of several kinds, and parents with extras.
 
-use std::{collections::BTreeMap, future::Future};
+use std::{collections::BTreeMap, convert::Infallible, future::Future};
 
 use bucket_runtime::{
-    Bucket, Buckets, CapacityProgress, Fields, Filter, Ordinal, Outlier, Outliers, Result,
-    bson::DateTime, mongodb::Database,
+    Bucket, Buckets, CapacityProgress, Fields, Filter, ImportProgress, Imported, Ordinal, Outlier,
+    Outliers, Result,
+    bson::{DateTime, Document, doc},
+    mongodb::{ClientSession, Database},
 };
+use futures_util::stream::iter;
 use serde::{Deserialize, Serialize};
 
 use crate::world::Told;
@@ -18,6 +21,23 @@ pub(crate) const THRESHOLD: usize = Family::SPEC.threshold as usize;
 
 /// In milliseconds.
 const DAY: i64 = 86_400_000;
+
+/// What an import reads: items of two keys. One is there twice if items are unique.
+pub(crate) fn flat_items(first: i64, is_unique: bool) -> Vec<Document> {
+    let second = is_unique.then_some((first + 50, first + 3));
+    let items = (first..first + 10).map(|n| (n, n)).chain(second);
+    let item = |(id, n): (i64, i64)| {
+        let (sensor, at) = (
+            IMPORTED + i64::from(n % 5 == 0),
+            DateTime::from_millis(n % 2 * DAY),
+        );
+        doc! { "_id": id, "sensor": sensor, "at": at, "n": n, "changes": 0_i64 }
+    };
+    items.map(item).collect()
+}
+
+/// The first key of the imported items.
+pub(crate) const IMPORTED: i64 = 2;
 
 /// A handle for items of two keys. An item is its key and its number.
 pub(crate) trait Handle: Clone + Send + Sync + 'static {
@@ -36,8 +56,20 @@ pub(crate) trait Handle: Clone + Send + Sync + 'static {
     /// Whether the item is there.
     fn update(&self, sensor: i64, n: i64) -> impl Future<Output = Result<bool>> + Send;
 
-    /// Whether the buckets of its collection may get another capacity.
-    const CHANGES_CAPACITY: bool;
+    /// Whether its items are in buckets, whose capacity may change, and which imports add to.
+    const IS_OF_BUCKETS: bool;
+
+    /// Migrates all buckets, until this is done.
+    fn migrate(
+        db: &Database,
+        until: impl Future<Output = ()> + Send + 'static,
+    ) -> impl Future<Output = Result<u64>> + Send;
+
+    /// Imports the flat collection of this database.
+    fn import_flat(&self, db: &Database) -> impl Future<Output = Result<ImportProgress>> + Send;
+
+    /// Imports archived buckets.
+    fn import_lines(&self, lines: Vec<String>) -> impl Future<Output = Result<Imported>> + Send;
 
     /// Gives the collection another capacity.
     fn change_capacity(
@@ -47,7 +79,12 @@ pub(crate) trait Handle: Clone + Send + Sync + 'static {
     ) -> impl Future<Output = Result<CapacityProgress>> + Send;
 
     /// The numbers of those items that were not acknowledged.
-    fn load(&self, items: Vec<(i64, i64)>) -> impl Future<Output = BTreeMap<i64, Told>> + Send;
+    /// In a session it is a transaction.
+    fn load(
+        &self,
+        items: Vec<(i64, i64)>,
+        session: Option<ClientSession>,
+    ) -> impl Future<Output = BTreeMap<i64, Told>> + Send;
 }
 
 /// A capacity to which a collection's may change.
@@ -84,6 +121,10 @@ macro_rules! readings {
             fn change(&mut self) {
                 self.changes += 1;
             }
+
+            fn moved(self) -> Moved {
+                Moved { sensor: self.sensor, n: self.n, changes: self.changes }
+            }
         }
     )+};
     (
@@ -103,6 +144,23 @@ macro_rules! readings {
     };
 }
 
+/// What becomes of an item when buckets are migrated.
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(
+    collection = "migrated",
+    id = "{sensor}_{#}",
+    capacity = 2,
+    items = "items"
+)]
+pub(crate) struct Moved {
+    sensor: i64,
+    n: i64,
+    changes: i64,
+}
+
+/// The capacity of migrated buckets.
+pub(crate) const MOVED_CAPACITY: u32 = Moved::SPEC.capacity;
+
 pub(crate) trait Reading: Bucket<Key = (i64,)> + Clone + Send + Sync {
     type Narrow: Bucket;
     type Wide: Bucket;
@@ -111,6 +169,7 @@ pub(crate) trait Reading: Bucket<Key = (i64,)> + Clone + Send + Sync {
     fn n(&self) -> i64;
     fn of_number(n: i64) -> Filter<Self>;
     fn change(&mut self);
+    fn moved(self) -> Moved;
 }
 
 readings! {
@@ -124,7 +183,7 @@ readings! {
 impl<T: Reading> Handle for Buckets<T> {
     const IS_UNIQUE: bool = T::SPEC.unique.is_some();
 
-    const CHANGES_CAPACITY: bool = true;
+    const IS_OF_BUCKETS: bool = true;
 
     fn is_in_order() -> bool {
         T::SPEC.id.ordinal == Ordinal::Number
@@ -163,9 +222,34 @@ impl<T: Reading> Handle for Buckets<T> {
         }
     }
 
-    async fn load(&self, items: Vec<(i64, i64)>) -> BTreeMap<i64, Told> {
+    async fn migrate(
+        db: &Database,
+        until: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<u64> {
+        Moved::migrate_from::<T>(db, T::moved).until(until).await
+    }
+
+    async fn import_flat(&self, db: &Database) -> Result<ImportProgress> {
+        let flat = db.collection::<Document>("flat");
+        Self::import_flat(self, &flat).await
+    }
+
+    async fn import_lines(&self, lines: Vec<String>) -> Result<Imported> {
+        let lines = lines.into_iter().map(Ok::<_, Infallible>);
+        self.import(iter(lines)).await
+    }
+
+    async fn load(
+        &self,
+        items: Vec<(i64, i64)>,
+        session: Option<ClientSession>,
+    ) -> BTreeMap<i64, Told> {
         let items = Vec::from_iter(items.into_iter().map(|(sensor, n)| T::new(sensor, n)));
-        let loaded = self.append_many(items).await;
+        let load = self.append_many(items);
+        let loaded = match session {
+            Some(mut session) => load.session(&mut session).await,
+            None => load.await,
+        };
         let failed = loaded
             .as_ref()
             .err()
@@ -206,7 +290,7 @@ macro_rules! families {
 
         impl Handle for Outliers<$name> {
             const IS_UNIQUE: bool = $name::SPEC.unique.is_some();
-            const CHANGES_CAPACITY: bool = false;
+            const IS_OF_BUCKETS: bool = false;
 
             fn is_in_order() -> bool {
                 true
@@ -244,12 +328,36 @@ macro_rules! families {
                 Ok(CapacityProgress::default())
             }
 
-            async fn load(&self, items: Vec<(i64, i64)>) -> BTreeMap<i64, Told> {
+            async fn migrate(
+                _db: &Database,
+                _until: impl Future<Output = ()> + Send + 'static,
+            ) -> Result<u64> {
+                Ok(0)
+            }
+
+            async fn import_flat(&self, _db: &Database) -> Result<ImportProgress> {
+                Ok(ImportProgress::default())
+            }
+
+            async fn import_lines(&self, _lines: Vec<String>) -> Result<Imported> {
+                Ok(Imported::default())
+            }
+
+            async fn load(
+                &self,
+                items: Vec<(i64, i64)>,
+                mut session: Option<ClientSession>,
+            ) -> BTreeMap<i64, Told> {
                 let mut failed = BTreeMap::new();
                 for id in [0, 1] {
                     let items = items.iter().filter(|(sensor, _)| *sensor == id);
                     let children = Vec::from_iter(items.map(|(_, n)| Child::new(*n)));
-                    if let Err(error) = self.push_many(&id, children).await {
+                    let push = self.push_many(&id, children);
+                    let pushed = match &mut session {
+                        Some(session) => push.session(session).await,
+                        None => push.await,
+                    };
+                    if let Err(error) = pushed {
                         let told = Told::by(&error.error);
                         failed.extend(error.rest.iter().map(|child| (child.n, told)));
                     }

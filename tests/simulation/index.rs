@@ -86,10 +86,15 @@ impl Store {
     /// The places by which this differs from an earlier state: the ids of all documents that have changed, and what
     /// they have left or taken in unique indexes. An old server looks there for all that is deleted, also for what an
     /// index does not hold.
-    pub(crate) fn places(&self, before: &Self, is_of_parents: bool, is_old: bool) -> Vec<Place> {
+    pub(crate) fn places(
+        &self,
+        before: &Self,
+        collection: &'static str,
+        is_old: bool,
+    ) -> Vec<Place> {
         let mut places = Vec::new();
         let place = |index: &str, entry| Place {
-            is_of_parents,
+            collection,
             index: index.to_owned(),
             entry,
         };
@@ -115,7 +120,7 @@ impl Store {
     }
 
     /// The documents that differ from an earlier state, before and after.
-    fn changes<'s>(&'s self, before: &'s Self) -> Vec<[Option<&'s Arc<Document>>; 2]> {
+    pub(crate) fn changes<'s>(&'s self, before: &'s Self) -> Vec<[Option<&'s Arc<Document>>; 2]> {
         let old = before
             .documents
             .iter()

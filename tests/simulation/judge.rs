@@ -1,12 +1,13 @@
 //! The judge: the guarantees after each statement, and at the end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bucket_runtime::bson::{Bson, DateTime, Document};
 
 use crate::{
     filter::number,
-    handle::THRESHOLD,
+    handle::{MOVED_CAPACITY, THRESHOLD},
+    store::Store,
     world::{History, State, Told, World},
 };
 
@@ -15,7 +16,7 @@ pub(crate) const WRITER: i64 = 100;
 
 /// What a guarantee says against the documents as they are: at each step.
 pub(crate) fn step(world: &World) -> Option<String> {
-    let (mut open, mut stored) = (BTreeMap::new(), BTreeMap::new());
+    let mut stored = BTreeMap::new();
     for parent in &world.primary.parents.documents {
         let items = items(parent);
         if items.len() > THRESHOLD {
@@ -29,42 +30,79 @@ pub(crate) fn step(world: &World) -> Option<String> {
             }
         }
     }
-    for bucket in buckets(world) {
-        let items = items(bucket);
-        let count = bucket.get("count").and_then(number);
-        let is_too_full = items.len() as i64 > world.capacity && !world.changes_capacity;
-        if count != Some(items.len() as i64) || is_too_full {
-            return Some(format!("G2: {bucket}"));
-        }
-        let key = bucket.get("sensor").and_then(number);
-        let is_of_key = match (bucket.get("_id"), key) {
-            (Some(Bson::String(id)), Some(key)) => id.starts_with(&format!("{key}_")),
-            _ => false,
-        };
-        if !is_of_key {
-            return Some(format!("G4: a read of the key does not find {bucket}"));
-        }
-        if !has_its_totals(bucket, &items) {
-            return Some(format!("G2: the rollup of {bucket}"));
-        }
-        if is_extra_without_flag(world, key) {
-            return Some(format!("O3: the parent of {bucket} has no flag"));
-        }
-        let is_sealed = matches!(bucket.get("sealed"), Some(Bson::String(_)));
-        let is_open = count < Some(world.capacity) && !is_sealed;
-        let is_second = is_open && open.insert((key, window(bucket)), bucket).is_some();
-        if is_second && !world.is_unguarded {
-            return Some(format!("G3: a second open bucket, {bucket}"));
-        }
-        for (item, _) in items {
-            if let Some(other) = stored.insert(item, bucket) {
-                return Some(format!(
-                    "G1: item {item} is stored in {other} and in {bucket}"
-                ));
+    let migrated = Judged {
+        documents: &world.primary.migrated,
+        capacity: MOVED_CAPACITY.into(),
+        may_exceed: false,
+        may_have_several: false,
+    };
+    let own = Judged {
+        documents: &world.primary.store,
+        capacity: world.capacity,
+        may_exceed: world.changes_capacity,
+        may_have_several: world.is_unguarded,
+    };
+    own.broken(stored, world)
+        .or_else(|| migrated.broken(BTreeMap::new(), world))
+}
+
+/// A collection of buckets.
+struct Judged<'w> {
+    documents: &'w Store,
+    capacity: i64,
+    /// Whether buckets may have more items than the capacity.
+    may_exceed: bool,
+    /// Whether a key may have several open buckets.
+    may_have_several: bool,
+}
+
+impl<'w> Judged<'w> {
+    /// What a guarantee says; these documents hold these items.
+    fn broken(&self, mut stored: BTreeMap<i64, &'w Document>, world: &World) -> Option<String> {
+        let mut open = BTreeMap::new();
+        for bucket in buckets(self.documents) {
+            let items = items(bucket);
+            let count = bucket.get("count").and_then(number);
+            let is_too_full = items.len() as i64 > self.capacity && !self.may_exceed;
+            if count != Some(items.len() as i64) || is_too_full {
+                return Some(format!("G2: {bucket}"));
+            }
+            let key = bucket.get("sensor").and_then(number);
+            let is_of_key = match (bucket.get("_id"), key) {
+                (Some(Bson::String(id)), Some(key)) => id.starts_with(&format!("{key}_")),
+                _ => false,
+            };
+            if !is_of_key {
+                return Some(format!("G4: a read of the key does not find {bucket}"));
+            }
+            if !has_its_totals(bucket, &items) {
+                return Some(format!("G2: the rollup of {bucket}"));
+            }
+            if is_extra_without_flag(world, key) {
+                return Some(format!("O3: the parent of {bucket} has no flag"));
+            }
+            let is_sealed = matches!(bucket.get("sealed"), Some(Bson::String(_)));
+            let is_open = count < Some(self.capacity) && !is_sealed;
+            let is_second = is_open && open.insert((key, window(bucket)), bucket).is_some();
+            if is_second && !self.may_have_several {
+                return Some(format!("G3: a second open bucket, {bucket}"));
+            }
+            for (item, _) in items {
+                if let Some(other) = stored.insert(item, bucket) {
+                    return Some(format!(
+                        "G1: item {item} is stored in {other} and in {bucket}"
+                    ));
+                }
             }
         }
+        None
     }
-    None
+}
+
+/// The numbers of the items that buckets hold.
+pub(crate) fn stored(documents: &Store) -> BTreeSet<i64> {
+    let items = buckets(documents).flat_map(items);
+    items.map(|(n, _)| n).collect()
 }
 
 /// Which bucket has got more items than it may have.
@@ -79,7 +117,7 @@ pub(crate) fn growth(world: &World, before: &State) -> Option<String> {
         let items = items(bucket).len();
         items as i64 > world.created_capacity && items > had(bucket) && !world.is_unguarded
     };
-    let bucket = buckets(world).find(grown)?;
+    let bucket = buckets(&world.primary.store).find(grown)?;
     Some(format!(
         "G2: above the capacity of {}: {bucket}",
         world.created_capacity
@@ -95,7 +133,7 @@ fn is_extra_without_flag(world: &World, key: Option<i64>) -> bool {
 
 /// What a guarantee says at the end, when no command is on its way any more.
 pub(crate) fn end(world: &World, is_in_order: bool) -> Option<String> {
-    let mut buckets: Vec<_> = buckets(world).collect();
+    let mut buckets: Vec<_> = buckets(&world.primary.store).collect();
     // In the order in which a read of each key returns them: a key's ids begin alike, and parents come first.
     buckets.sort_by_key(|bucket| bucket.get_str("_id").ok());
     let parents = world
@@ -113,7 +151,8 @@ pub(crate) fn end(world: &World, is_in_order: bool) -> Option<String> {
     if !is_in_order {
         return None;
     }
-    gap(&buckets).or_else(|| out_of_order(world, &buckets))
+    let gap = (!world.has_lost_buckets).then(|| gap(&buckets));
+    gap.flatten().or_else(|| out_of_order(world, &buckets))
 }
 
 /// The numbers of a key have no gap.
@@ -170,10 +209,10 @@ fn out_of_order(world: &World, buckets: &[&Document]) -> Option<String> {
 }
 
 /// The buckets, without rings.
-fn buckets(world: &World) -> impl Iterator<Item = &Document> {
+fn buckets(documents: &Store) -> impl Iterator<Item = &Document> {
     let is_ring =
         |document: &&Document| document.get_str("_id").is_ok_and(|id| id.starts_with('%'));
-    let documents = world.primary.store.documents.iter();
+    let documents = documents.documents.iter();
     let documents = documents.map(|document| &**document);
     documents.filter(move |document| !is_ring(document))
 }
@@ -196,7 +235,7 @@ fn has_its_totals(bucket: &Document, items: &[(i64, i64)]) -> bool {
 }
 
 /// The items of a bucket, and how often each has been changed.
-fn items(bucket: &Document) -> Vec<(i64, i64)> {
+pub(crate) fn items(bucket: &Document) -> Vec<(i64, i64)> {
     let items = bucket.get_array("items").into_iter().flatten();
     let items = items.filter_map(Bson::as_document);
     let field = |item: &Document, name| item.get(name).and_then(number);

@@ -1,10 +1,12 @@
 //! Aggregation pipelines: exactly the stages that the runtime's commands use.
 
+use std::cmp::Ordering;
+
 use bucket_runtime::bson::{Bson, Document, doc};
 
 use crate::{
     expression::evaluate,
-    filter::{matches, number},
+    filter::{compare, matches, number},
 };
 
 /// The results of a pipeline.
@@ -25,6 +27,10 @@ pub(crate) fn results(mut rows: Vec<Document>, pipeline: &[Bson]) -> Vec<Documen
             }
             ("$set", Bson::Document(fields)) => {
                 rows.into_iter().map(|row| set(row, fields)).collect()
+            }
+            ("$unset", Bson::Array(paths)) => {
+                let unset = |row| paths.iter().filter_map(Bson::as_str).fold(row, without);
+                rows.into_iter().map(unset).collect()
             }
             ("$replaceWith", operand) => {
                 let value = |row| match evaluate(operand, row) {
@@ -52,10 +58,7 @@ pub(crate) fn updated(document: Document, pipeline: &[Bson]) -> Document {
         .fold(document, |document, (stage, operand)| {
             match (&**stage, operand) {
                 ("$set", Bson::Document(fields)) => set(document, fields),
-                ("$unset", Bson::String(name)) => {
-                    let others = document.into_iter().filter(|(other, _)| other != name);
-                    others.collect()
-                }
+                ("$unset", Bson::String(name)) => without(document, name),
                 (other, _) => panic!("unknown stage {other}"),
             }
         })
@@ -76,9 +79,15 @@ fn groups(rows: &[Document], fields: &Document) -> Vec<Document> {
             let accumulator = accumulator.as_document().and_then(|it| it.iter().next());
             let before = groups[at].get(name);
             let after = match accumulator {
-                Some((operator, Bson::Int32(by))) if operator == "$sum" => {
-                    let sum = before.and_then(number).unwrap_or(0) + i64::from(*by);
-                    Bson::Int32(sum as i32)
+                Some((operator, of)) if operator == "$sum" => {
+                    let by = value(Some(of)).unwrap_or(Bson::Int32(0));
+                    match (before.unwrap_or(&Bson::Int32(0)), by) {
+                        (Bson::Int32(before), Bson::Int32(by)) => Bson::Int32(before + by),
+                        (before, by) => {
+                            let numbers = [before, &by].map(|one| number(one).unwrap_or(0));
+                            Bson::Int64(numbers.iter().sum())
+                        }
+                    }
                 }
                 Some((operator, of)) if operator == "$push" => {
                     let before = before.and_then(Bson::as_array).cloned();
@@ -100,14 +109,34 @@ fn stage(stage: &Bson) -> Option<(&String, &Bson)> {
     stage.as_document()?.iter().next()
 }
 
-/// By the documents' ids, which are text.
+/// By these fields, which all documents have.
 pub(crate) fn sort(rows: &mut [Document], order: &Document) {
-    rows.sort_by(|one, other| one.get_str("_id").ok().cmp(&other.get_str("_id").ok()));
-    match (order.len(), order.get_i32("_id")) {
-        (1, Ok(1)) => {}
-        (1, Ok(-1)) => rows.reverse(),
-        _ => panic!("unknown sort {order}"),
+    let by = |name: &str, one: &Document, other: &Document| {
+        let values = one.get(name).zip(other.get(name));
+        let order = values.and_then(|(one, other)| compare(one, other));
+        order.unwrap_or_else(|| panic!("{name} of {one} and {other}"))
+    };
+    rows.sort_by(|one, other| {
+        let each = order.iter().map(|(name, direction)| match direction {
+            Bson::Int32(1) => by(name, one, other),
+            Bson::Int32(-1) => by(name, other, one),
+            _ => panic!("unknown sort {order}"),
+        });
+        each.fold(Ordering::Equal, Ordering::then)
+    });
+}
+
+/// The document without what is at a path.
+fn without(mut document: Document, path: &str) -> Document {
+    match path.split_once('.') {
+        None => drop(document.remove(path)),
+        Some((outer, rest)) => {
+            if let Ok(inner) = document.get_document_mut(outer) {
+                *inner = without(std::mem::take(inner), rest);
+            }
+        }
     }
+    document
 }
 
 /// All values are those of the document before the stage.
@@ -140,8 +169,13 @@ fn unwound(row: &Document, operand: &Bson) -> Vec<Document> {
     one.collect()
 }
 
-/// Those fields that are 1, and those that are computed, in the order that the server gives them.
+/// Those fields that are 1, and those that are computed, in the order that the server gives them; or all but those that
+/// are 0.
 pub(crate) fn projected(row: &Document, fields: &Document) -> Document {
+    if fields.values().all(|value| number(value) == Some(0)) {
+        let names = fields.keys().map(String::as_str);
+        return names.fold(row.clone(), without);
+    }
     let is_shown = |value: &Bson| number(value) == Some(1);
     let hides_id = fields.get("_id").and_then(number) == Some(0);
     let kept = row.iter().filter(|(name, _)| match &***name {

@@ -92,6 +92,8 @@ async fn ask(
     if command.contains_key("txnNumber") && verb != "findAndModify" && !is_part(&command) {
         command.insert("stmtIds", vec![recorded.at as i32]);
     }
+    // Nobody rolls back what the simulated server has done.
+    command.remove("readConcern");
     match command.get_i64("limit") {
         // The driver sends a negative one so.
         Ok(limit) => drop(command.insert("limit", limit.abs())),
@@ -171,7 +173,10 @@ fn comparable(answer: Result<Answered, Refusal>) -> Result<Answered, (i32, Optio
     let answer = answer.map_err(|(code, text)| (code, index(code, text)))?;
     Ok(match answer {
         Answered::Read(mut rows) => {
-            rows.sort_by_key(|row| row.get("_id").map(ToString::to_string));
+            rows.sort_by_key(|row| {
+                row.get("_id")
+                    .map_or_else(|| row.to_string(), Bson::to_string)
+            });
             Answered::Read(rows)
         }
         other => other,

@@ -6,7 +6,7 @@ use bucket_runtime::{
     __simulated::install,
     Buckets, Outliers,
     bson::Document,
-    mongodb::{Client, Database, options::ClientOptions},
+    mongodb::{Client, ClientSession, Database, options::ClientOptions},
 };
 use tokio::{
     runtime::{Builder, Runtime},
@@ -20,7 +20,9 @@ use crate::{
         CAPACITY, Capacity, Daily, Family, FamilyOnce, Handle, Numbered, NumberedOnce, Timed,
         TimedOnce,
     },
+    import::Import,
     judge::{self, WRITER},
+    migration::Migrations,
     network::Network,
     undone::Safeguard,
     world::{History, Recorded, Told, World},
@@ -53,6 +55,16 @@ pub enum Keep {
     /// What a server of this wire version has carried out. Then no election rolls writes back, so that another one can
     /// do the same.
     Record(i32),
+}
+
+/// What moves items beside the writers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Transfer {
+    /// An import of a flat collection.
+    Flat,
+    /// An import of archived buckets.
+    Archive,
+    Migration,
 }
 
 /// How long callers wait for a process that has ended: longer than all else.
@@ -109,17 +121,18 @@ impl Simulator {
             .start_paused(true)
             .build();
         let runtime = runtime.expect("a runtime");
-        install(Some(Arc::new(Driver::new(network.clone()))));
+        let driver = Driver::new(network.clone());
+        install(Some(Arc::new(driver.clone())));
         let kind = network.world().below(7);
         let is_in_order = runtime.block_on(async {
             match kind {
-                0 => self.write::<Buckets<Numbered>>(&network).await,
-                1 => self.write::<Buckets<NumberedOnce>>(&network).await,
-                2 => self.write::<Buckets<Timed>>(&network).await,
-                3 => self.write::<Buckets<TimedOnce>>(&network).await,
-                4 => self.write::<Buckets<Daily>>(&network).await,
-                5 => self.write::<Outliers<Family>>(&network).await,
-                _ => self.write::<Outliers<FamilyOnce>>(&network).await,
+                0 => self.write::<Buckets<Numbered>>(&driver).await,
+                1 => self.write::<Buckets<NumberedOnce>>(&driver).await,
+                2 => self.write::<Buckets<Timed>>(&driver).await,
+                3 => self.write::<Buckets<TimedOnce>>(&driver).await,
+                4 => self.write::<Buckets<Daily>>(&driver).await,
+                5 => self.write::<Outliers<Family>>(&driver).await,
+                _ => self.write::<Outliers<FamilyOnce>>(&driver).await,
             }
         });
         drop(runtime);
@@ -138,9 +151,10 @@ impl Simulator {
 
     /// Two or three handles with four writers, one of whom may load; the process of one handle may end or stand still. Two writers may have the
     /// same items. The capacity may change meanwhile. Returns whether a read gives each writer's items in their order.
-    async fn write<H: Handle>(&self, network: &Network) -> bool {
-        let [rings, handles, loads, stops, shares, changes] =
-            [2, 2, 2, 4, 2, 4].map(|below| network.world().below(below));
+    async fn write<H: Handle>(&self, driver: &Driver) -> bool {
+        let network = &driver.network;
+        let [rings, handles, loads, stops, shares, changes, transfers] =
+            [2, 2, 2, 4, 2, 4, 8].map(|below| network.world().below(below));
         // A safeguard is undone where it is needed.
         let undone = network.world().undone;
         let is_of_change = undone.is_some_and(Safeguard::is_of_change);
@@ -148,19 +162,35 @@ impl Simulator {
             Some(Safeguard::RingGuard) => 1,
             _ => rings as u32,
         };
-        let changes = H::CHANGES_CAPACITY && self.changes && (changes == 0 || is_of_change);
+        let all = [Transfer::Flat, Transfer::Archive, Transfer::Migration];
+        let transfer = undone.and_then(Safeguard::transfer);
+        let transfer = transfer.or_else(|| all.get(transfers as usize).copied());
+        let transfer = transfer.filter(|_| H::IS_OF_BUCKETS && !is_of_change);
+        let changes = H::IS_OF_BUCKETS && self.changes && (changes == 0 || is_of_change);
+        let changes = changes && matches!(transfer, None | Some(Transfer::Flat));
         network.world().changes_capacity = changes;
         let (handles, loads) = (2 + handles, loads == 0);
         // Loads should wait for changes. If they do not, the last change still brings order.
-        let is_unguarded = changes && loads;
+        let is_unguarded = changes && (loads || transfer.is_some());
         network.world().is_unguarded = is_unguarded;
-        let (stops, shares) = (stops == 0, H::IS_UNIQUE && shares == 0);
+        let migrates = transfer == Some(Transfer::Migration);
+        // While the migrations wait for the writers, none of these stands still.
+        let stops = stops == 0 && !migrates;
+        let shares = H::IS_UNIQUE && shares == 0;
         let mut opened = Vec::new();
         for n in 0..handles {
             let db = self.client.database(&format!("h{n}"));
             let combine = network.world().below(2) == 1;
             opened.push(H::open(&db, combine, rings).await);
         }
+        let import = match transfer {
+            Some(Transfer::Flat) => Some(Import::<H>::of_flat(driver, &self.client, rings).await),
+            Some(Transfer::Archive) => {
+                Some(Import::<H>::of_archive(driver, &self.client, rings).await)
+            }
+            _ => None,
+        };
+        network.world().has_events = migrates;
         network.world().is_rough = true;
         let mut writers = JoinSet::new();
         for (writer, handle) in (0..4).zip(opened.iter().cycle()) {
@@ -170,7 +200,14 @@ impl Simulator {
                 _ => (false, writer * WRITER),
             };
             match loads && writer == 3 {
-                true => writers.spawn(load(handle, network, first)),
+                true => {
+                    let in_session = network.world().below(4) == 0;
+                    let session = match in_session {
+                        true => self.client.start_session().await.ok(),
+                        false => None,
+                    };
+                    writers.spawn(load(handle, network, first, session))
+                }
                 false => writers.spawn(append(handle, network, first, is_shared)),
             };
         }
@@ -186,18 +223,28 @@ impl Simulator {
                 writers.spawn(stop(network.clone(), "c0"));
             }
         }
+        if let Some(import) = &import {
+            import.begin(&mut writers);
+        }
+        let migrations = migrates.then(|| Migrations::begin::<H>(network, &self.client));
         while let Some(done) = writers.join_next().await {
             if let Err(panic) = done {
                 std::panic::resume_unwind(panic.into_panic());
             }
         }
+        if let Some(migrations) = migrations {
+            migrations.finish::<H>().await;
+        }
         // Until all commands have arrived.
         sleep(Duration::from_secs(60)).await;
+        network.world().is_rough = false;
         if changes {
-            network.world().is_rough = false;
             self.finish_change::<H>(network).await;
         }
-        H::is_in_order() && !shares && !is_unguarded
+        if let Some(import) = import {
+            import.finish().await;
+        }
+        H::is_in_order() && !shares && !is_unguarded && transfer != Some(Transfer::Archive)
     }
 
     /// Whatever has become of the changes before, one that nothing disturbs brings the collection to its capacity.
@@ -218,6 +265,12 @@ impl Simulator {
     }
 }
 
+/// Before what happens once in a schedule.
+pub(crate) async fn random_pause(network: &Network) {
+    let pause = network.world().below(150_000);
+    sleep(Duration::from_micros(pause)).await;
+}
+
 fn some_capacity(network: &Network) -> Capacity {
     let capacities = [Capacity::Narrow, Capacity::First, Capacity::Wide];
     capacities[network.world().below(3) as usize]
@@ -225,8 +278,7 @@ fn some_capacity(network: &Network) -> Capacity {
 
 /// Changes the capacity once, and again after an error. The caller may drop the call.
 async fn change_capacity<H: Handle>(network: Network, db: Database) {
-    let after = network.world().below(150_000);
-    sleep(Duration::from_micros(after)).await;
+    random_pause(&network).await;
     let capacity = some_capacity(&network);
     for _ in 0..2 {
         let repack = network.world().below(2) == 0;
@@ -240,9 +292,8 @@ async fn change_capacity<H: Handle>(network: Network, db: Database) {
 }
 
 /// The process of a handle ends, or stands still for a minute.
-async fn stop(network: Network, handle: &str) {
-    let after = network.world().below(150_000);
-    sleep(Duration::from_micros(after)).await;
+pub(crate) async fn stop(network: Network, handle: &str) {
+    random_pause(&network).await;
     let mut world = network.world();
     let until = (world.below(2) == 0).then(|| Instant::now() + STANDSTILL);
     let what = until.map_or("ends", |_| "stands still for a minute");
@@ -267,7 +318,9 @@ async fn append<H: Handle>(handle: H, network: Network, first: i64, is_shared: b
         let (edits, removes, at) = {
             let mut world = network.world();
             let at = world.below(own.len() as u64) as usize;
-            (world.below(3) == 0, world.below(2) == 0, at)
+            // A migration refuses buckets whose items are edited.
+            let edits = world.below(3) == 0 && !world.has_events;
+            (edits, world.below(2) == 0, at)
         };
         if edits && !own.is_empty() {
             match removes {
@@ -279,10 +332,10 @@ async fn append<H: Handle>(handle: H, network: Network, first: i64, is_shared: b
 }
 
 /// What has become of a call; `None` if its caller has not waited for it.
-struct Called<R>(Option<bucket_runtime::Result<R>>);
+pub(crate) struct Called<R>(pub(crate) Option<bucket_runtime::Result<R>>);
 
 impl<R> Called<R> {
-    fn told(&self) -> Told {
+    pub(crate) fn told(&self) -> Told {
         match &self.0 {
             Some(Ok(_)) => Told::Done,
             Some(Err(error)) => Told::by(error),
@@ -291,7 +344,7 @@ impl<R> Called<R> {
     }
 }
 
-async fn called<R>(
+pub(crate) async fn called<R>(
     network: &Network,
     call: impl Future<Output = bucket_runtime::Result<R>>,
 ) -> Called<R> {
@@ -341,11 +394,11 @@ fn is_missed(network: &Network, n: i64, edited: &Called<bool>) -> bool {
     is_missed
 }
 
-/// Loads eight items of both keys.
-async fn load<H: Handle>(handle: H, network: Network, first: i64) {
+/// Loads eight items of both keys; in a session all of them or none.
+async fn load<H: Handle>(handle: H, network: Network, first: i64, session: Option<ClientSession>) {
     let items = (first..first + 8).map(|n| (network.world().sensor(n), n));
     let items = Vec::from_iter(items);
-    let loaded = timeout(FOR_EVER, handle.load(items.clone())).await;
+    let loaded = timeout(FOR_EVER, handle.load(items.clone(), session)).await;
     for (_, n) in items {
         let told = match &loaded {
             Ok(failed) => failed.get(&n).copied().unwrap_or(Told::Done),
@@ -355,7 +408,7 @@ async fn load<H: Handle>(handle: H, network: Network, first: i64) {
     }
 }
 
-fn tell(network: &Network, item: i64, appended: Told) {
+pub(crate) fn tell(network: &Network, item: i64, appended: Told) {
     let mut world = network.world();
     world.note(|| format!("{item} {appended:?}"));
     let new = || History {

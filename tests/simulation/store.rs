@@ -30,7 +30,7 @@ pub struct Effect {
 /// A place in a unique index, or that of an id.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Place {
-    pub(crate) is_of_parents: bool,
+    pub(crate) collection: &'static str,
     /// The index's name.
     pub(crate) index: String,
     pub(crate) entry: Vec<Bson>,
@@ -59,7 +59,10 @@ impl Store {
         found.truncate(1);
         if let Some(at) = found.pop() {
             let before = &*self.documents[at];
-            let after = updated(before.clone(), update, false);
+            let after = match update.keys().any(|name| name.starts_with('$')) {
+                true => updated(before.clone(), update, false),
+                false => replacement(before, update),
+            };
             let modified = i32::from(*before != after);
             self.check_unique(&after, Some(at))?;
             self.documents[at] = after.into();
@@ -235,6 +238,16 @@ impl Store {
 pub(crate) fn duplicate(index: &str) -> Refusal {
     let text = format!("E11000 duplicate key error collection: db.c index: {index} dup key: {{}}");
     (DUPLICATE_KEY, text)
+}
+
+/// The document in place of another one, whose id it keeps.
+fn replacement(before: &Document, new: &Document) -> Document {
+    let id = (before.iter()).filter(|(name, _)| *name == "_id");
+    let others = new.iter().filter(|(name, _)| *name != "_id");
+    let fields = id.chain(others);
+    fields
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
 }
 
 pub(crate) fn part<'d>(document: &'d Document, name: &str) -> &'d Document {

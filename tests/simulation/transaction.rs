@@ -87,7 +87,11 @@ impl World {
         command: &Document,
     ) -> Result<&mut State, Refusal> {
         if !is_part(command) {
-            return Ok(&mut self.primary);
+            let reads_majority = command.contains_key("readConcern") && self.record.is_none();
+            return Ok(match reads_majority {
+                true => &mut self.majority,
+                false => &mut self.primary,
+            });
         }
         Ok(&mut self.transaction(session, command)?.own)
     }

@@ -1,8 +1,8 @@
 //! Safeguards that can be undone, to show that the simulation finds what follows.
 
-use bucket_runtime::bson::{Bson, Document};
+use bucket_runtime::bson::{Bson, Document, doc};
 
-use crate::transaction::is_part;
+use crate::{schedule::Transfer, transaction::is_part};
 
 /// The open index of a collection whose capacity has never changed.
 const OPEN_INDEX: &str = "bucket_open";
@@ -41,6 +41,14 @@ pub enum Safeguard {
     IndexName,
     /// A transaction that rewrites buckets first reads by the index of its capacity.
     OwnIndex,
+    /// The record of an import advances from the step that was read.
+    Step,
+    /// A transaction of an import looks for buckets of the keys that it begins.
+    NewKeys,
+    /// An import of archived buckets replaces a bucket that is as it was read.
+    Replaced,
+    /// A migration copies only what a majority has.
+    MajorityCopy,
     /// An opening in a numbered slot stands behind a statement that changes the ring.
     RingGuard,
     /// No command arrives after its repetition was answered: of this the driver and the engine cannot be sure, and
@@ -50,7 +58,7 @@ pub enum Safeguard {
 
 impl Safeguard {
     /// All of them.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 21] = [
         Self::UniqueIndexes,
         Self::Numbers,
         Self::Conflicts,
@@ -66,6 +74,10 @@ impl Safeguard {
         Self::CapacityMark,
         Self::IndexName,
         Self::OwnIndex,
+        Self::Step,
+        Self::NewKeys,
+        Self::Replaced,
+        Self::MajorityCopy,
         Self::RingGuard,
         Self::NoLateCopies,
     ];
@@ -81,6 +93,16 @@ impl Safeguard {
         .contains(&self)
     }
 
+    /// The transfer that alone needs it.
+    pub(crate) fn transfer(self) -> Option<Transfer> {
+        match self {
+            Self::Step | Self::NewKeys => Some(Transfer::Flat),
+            Self::Replaced => Some(Transfer::Archive),
+            Self::MajorityCopy => Some(Transfer::Migration),
+            _ => None,
+        }
+    }
+
     /// Takes the safeguard out of a command.
     pub(crate) fn undo(self, command: &mut Document) {
         if self == Self::Order && command.contains_key("ordered") {
@@ -89,6 +111,14 @@ impl Safeguard {
         match self {
             Self::OwnIndex if is_part(command) => remove(command, &["hint"]),
             Self::IndexName => name_all_alike(command),
+            Self::NewKeys if is_part(command) => {
+                if let Some(filter) = part(command, &["filter"])
+                    && filter.contains_key("$or")
+                {
+                    *filter = doc! { "_id": "none" };
+                }
+            }
+            Self::MajorityCopy => remove(command, &["readConcern"]),
             Self::Unchanged => remove(command, &["query", "$expr"]),
             Self::SealedByRemoval => {
                 if let Ok(stages) = command.get_array_mut("update")
@@ -126,6 +156,8 @@ impl Safeguard {
             Self::CapacityMark => remove(statement, &["q", "capacity"]),
             Self::IndexName => name_all_alike(statement),
             Self::Threshold => remove(statement, &["q", "$expr"]),
+            Self::Step => remove(statement, &["q", "step"]),
+            Self::Replaced if !is_of_operators(statement) => remove(statement, &["q", "$expr"]),
             Self::Identity => remove(statement, &["q", "items.n"]),
             Self::Flag => {
                 if let Some(fields) = part(statement, &["u", "$set"])
@@ -144,6 +176,14 @@ impl Safeguard {
             _ => {}
         }
     }
+}
+
+/// Whether an update has operators; otherwise it is the new document.
+fn is_of_operators(statement: &Document) -> bool {
+    let update = statement.get_document("u");
+    update.map_or(true, |update| {
+        update.keys().any(|name| name.starts_with('$'))
+    })
 }
 
 /// The document inside another under these names, if it is there.

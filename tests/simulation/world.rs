@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use crate::{
     filter::number,
+    handle::IMPORTED,
     judge::{self, WRITER},
     pipeline::projected,
     plans::Plans,
@@ -84,6 +85,14 @@ pub(crate) struct State {
     /// The buckets, and the extras of parents.
     pub(crate) store: Store,
     pub(crate) parents: Store,
+    /// What an import reads.
+    pub(crate) flat: Store,
+    /// How far an import or a migration has come.
+    pub(crate) progress: Store,
+    /// The buckets to which others are migrated.
+    pub(crate) migrated: Store,
+    /// What change streams show.
+    pub(crate) events: Vec<Arc<Document>>,
     sessions: HashMap<String, Arc<Session>>,
     /// The number of each session's latest transaction that was committed.
     pub(crate) committed: HashMap<String, i64>,
@@ -92,11 +101,23 @@ pub(crate) struct State {
 impl State {
     /// The collection to which a command is sent.
     pub(crate) fn store_of(&mut self, command: &Document) -> &mut Store {
-        let name = command.values().next().and_then(Bson::as_str);
-        match name == Some("parents") {
-            true => &mut self.parents,
-            false => &mut self.store,
+        match command.values().next().and_then(Bson::as_str) {
+            Some("parents") => &mut self.parents,
+            Some("flat") => &mut self.flat,
+            Some("bucket_progress") => &mut self.progress,
+            Some("migrated") => &mut self.migrated,
+            _ => &mut self.store,
         }
+    }
+
+    /// The collections that are written to, with their names.
+    pub(crate) fn stores(&self) -> [(&'static str, &Store); 4] {
+        [
+            ("buckets", &self.store),
+            ("parents", &self.parents),
+            ("bucket_progress", &self.progress),
+            ("migrated", &self.migrated),
+        ]
     }
 
     /// Carries out one statement of a write.
@@ -114,15 +135,17 @@ impl State {
     /// The places in indexes by which this differs from an earlier state.
     pub(crate) fn places(&self, before: &Self, wire_version: i32) -> Vec<Place> {
         let is_old = wire_version < SERVER_8_2;
-        let mut places = self.store.places(&before.store, false, is_old);
-        places.extend(self.parents.places(&before.parents, true, is_old));
-        places
+        let both = self.stores().into_iter().zip(before.stores());
+        both.flat_map(|((name, store), (_, before))| store.places(before, name, is_old))
+            .collect()
     }
 
     /// Changes those documents by which one state differs from another.
     pub(crate) fn take_changes(&mut self, from: &Self, base: &Self) {
         self.store.take_changes(&from.store, &base.store);
         self.parents.take_changes(&from.parents, &base.parents);
+        self.progress.take_changes(&from.progress, &base.progress);
+        self.migrated.take_changes(&from.migrated, &base.migrated);
     }
 }
 
@@ -142,12 +165,16 @@ pub(crate) struct World {
     pub(crate) transactions: BTreeMap<String, Transaction>,
     /// The statements whose plans wait, and may be ended with an index.
     pub(crate) plans: Plans,
+    /// Whether a primary has failed with buckets that no majority had. Who has read them leaves a gap.
+    pub(crate) has_lost_buckets: bool,
     /// Grows with each election.
     pub(crate) term: u64,
     pub(crate) undone: Option<Safeguard>,
     random: u64,
     /// Decides which items have which key.
     salt: i64,
+    /// The writer whose items have a key that is imported, too.
+    pub(crate) intruder: Option<i64>,
     /// The greatest bound of an open index; while there is none, of the last one.
     pub(crate) capacity: i64,
     /// The same when an index was last created. Until the next one is, buckets may be filled up to it.
@@ -156,6 +183,8 @@ pub(crate) struct World {
     pub(crate) changes_capacity: bool,
     /// Whether a load runs meanwhile: while there is no index, it opens further buckets.
     pub(crate) is_unguarded: bool,
+    /// Whether change streams show what is written.
+    pub(crate) has_events: bool,
     /// Whether faults and delays occur.
     pub(crate) is_rough: bool,
     pub(crate) wire_version: i32,
@@ -180,14 +209,17 @@ impl World {
             majority: state,
             transactions: BTreeMap::new(),
             plans: Plans::default(),
+            has_lost_buckets: false,
             term: 1,
             undone,
             random: seed,
             salt: 0,
+            intruder: None,
             capacity,
             created_capacity: capacity,
             changes_capacity: false,
             is_unguarded: false,
+            has_events: false,
             is_rough: false,
             wire_version: SERVER_6_0,
             stopped: BTreeMap::new(),
@@ -206,7 +238,11 @@ impl World {
 
     /// The key of an item.
     pub(crate) fn sensor(&self, item: i64) -> i64 {
-        i64::from((item + item / WRITER + self.salt) % 4 == 0)
+        let writer = item / WRITER;
+        match self.intruder == Some(writer) {
+            true => IMPORTED,
+            false => i64::from((item + writer + self.salt) % 4 == 0),
+        }
     }
 
     /// A random number below this one (splitmix64).
@@ -230,6 +266,7 @@ impl World {
         self.term += 1;
         let is_lost = self.record.is_none() && self.below(2) == 0;
         if is_lost {
+            self.has_lost_buckets |= self.primary.store.documents != self.majority.store.documents;
             self.primary = self.majority.clone();
         } else {
             self.replicate();
@@ -257,6 +294,9 @@ impl World {
 
     /// Tells open transactions what has changed. A bucket may have more items than before only up to the capacity.
     pub(crate) fn note_changes(&mut self, before: &State) {
+        if self.has_events {
+            self.primary.note_events(before);
+        }
         self.tell_transactions(before);
         if let Some(broken) = judge::growth(self, before) {
             self.fail(broken);
@@ -328,7 +368,8 @@ impl World {
             return Ok((effect.clone(), true));
         }
         let is_numbered = self.is_numbered(command);
-        let before = self.changes_capacity.then(|| self.primary.clone());
+        let is_looked_at = self.changes_capacity || self.has_events || self.has_transactions();
+        let before = is_looked_at.then(|| self.primary.clone());
         let mut effect = self.primary.carry_out(command, at)?;
         before.iter().for_each(|before| self.note_changes(before));
         let has_written = match command.contains_key("updates") {
@@ -386,6 +427,7 @@ impl World {
             Some("hello") => {
                 return Ok(doc! { "setName": "rs0", "maxWireVersion": self.wire_version });
             }
+            Some("changes") => return Ok(self.events(command)),
             Some("listCollections") => return Ok(rows(Vec::new())),
             Some("listIndexes") => return Ok(rows(self.primary.store_of(command).indexes.clone())),
             Some("find") => self.state_for(session, command).and_then(|state| {

@@ -7,7 +7,7 @@ use mongodb::{Collection, bson::Document};
 
 use self::pass::ImportPass;
 use crate::{
-    Bucket, Buckets, Result, maintain::transfer::Overtaken, server::Server, write::engine::Engine,
+    Bucket, Buckets, Result, maintain::transfer::Resumptions, server::Server, write::engine::Engine,
 };
 
 impl<T: Bucket> Buckets<T> {
@@ -128,12 +128,12 @@ impl<'p, T: Bucket> ImportFlat<'p, T> {
         self.engine.server.called_for(None);
         let flat = Server::new(self.flat);
         let order = flat::order(&T::SPEC, self.sort);
-        let mut overtaken = Overtaken::default();
+        let mut resumptions = Resumptions::default();
         loop {
             let mut pass = ImportPass::<T>::find(&self.engine, &flat, &order).await?;
             match pass.run(&order, &mut self.progress).await {
                 Ok(()) => return Ok(pass.progress()),
-                Err(error) => overtaken.count(error)?,
+                Err(error) => resumptions.count(error)?,
             }
         }
     }

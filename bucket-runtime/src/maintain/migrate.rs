@@ -30,7 +30,7 @@ use mongodb::{
 use self::copy::Migration;
 use crate::{
     Bucket, Result,
-    maintain::{open::OpenBuckets, transfer::Overtaken},
+    maintain::{open::OpenBuckets, transfer::Resumptions},
 };
 
 /// The progress of a [`migrate_from`](crate::Bucket::migrate_from).
@@ -105,9 +105,9 @@ impl<'f, O: Bucket, T: Bucket> Migrate<'f, O, T> {
         old.set_read_preference(ReadPreference::Primary);
         old.set_read_concern(ReadConcern::majority());
         let mut migration = Migration::begin(&engine, old, self.convert, self.progress).await?;
-        let mut overtaken = Overtaken::default();
+        let mut resumptions = Resumptions::default();
         while let Err(error) = migration.copy_all().await {
-            overtaken.count(error)?;
+            resumptions.count(error)?;
             migration.begin_again().await?;
         }
         if let Some(until) = self.until {

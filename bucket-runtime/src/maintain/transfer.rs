@@ -12,7 +12,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use self::store::StoreChunk;
 pub(super) use self::{
     chunk::Chunk,
-    record::{Overtaken, RECORDS, Record},
+    record::{RECORDS, Record, Resumptions},
     store::refuse_keys,
 };
 use crate::{

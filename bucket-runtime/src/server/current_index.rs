@@ -57,6 +57,12 @@ impl CurrentIndex {
         *self.last_read()
     }
 
+    /// Reads the index again, for what plans whole buckets and looks for none: since the handle was opened, the capacity
+    /// may have changed. One round trip.
+    pub(crate) async fn refresh(&self, spec: &BucketSpec) -> Result<()> {
+        self.read(spec).await.map(drop)
+    }
+
     /// Waits until the collection has an open index. `error` is the reason for the wait, a refused
     /// command, and is returned if no index appears in time.
     pub(crate) async fn wait(

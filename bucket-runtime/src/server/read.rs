@@ -10,12 +10,11 @@ use mongodb::{
 };
 use serde::de::DeserializeOwned;
 
-#[cfg(feature = "__simulated")]
-use super::simulated;
 use super::{
     Server,
     call::{self, Again},
     cursor::{AnyCursor, DocumentCursor},
+    simulated,
     target::Target,
 };
 use crate::{Result, error::is_killed, protocol::range::Range, value::element::whole};
@@ -68,6 +67,13 @@ impl<'t> Target<'t> {
         filter: Document,
         session: Option<&mut ClientSession>,
     ) -> Result<u64> {
+        simulated!(
+            self.server,
+            session,
+            true,
+            self.server.count_command(&filter),
+            |answer| simulated::counted(answer).map_err(|error| self.read_error(error))
+        );
         let action = || self.server.collection.count_documents(filter.clone());
         let count = match session {
             Some(session) => self.server.ask(action().session(session)).await,
@@ -197,6 +203,10 @@ impl<'t> Read<'t> {
             }
         };
         command.extend(self.hint.map(|hint| ("hint".to_owned(), hint.into())));
+        let concern = self.target.server.collection().read_concern();
+        if self.state != ReadState::Latest && concern == Some(&ReadConcern::majority()) {
+            command.insert("readConcern", mongodb::bson::doc! { "level": "majority" });
+        }
         command
     }
 

@@ -6,12 +6,13 @@
 //! driver that the simulation knows, and sends the same command as a document if the thread has a simulated server.
 //! Sessions are the driver's own, which need no server until they send something.
 
-use std::{cell::RefCell, collections::VecDeque, sync::Arc};
+use std::{cell::RefCell, collections::VecDeque, sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
 use mongodb::{
     Client, ClientSession,
     bson::{Bson, Deserializer, Document, RawDocumentBuf, doc},
+    change_stream::event::{ChangeStreamEvent, ResumeToken},
     error::{Error as DriverError, ErrorKind, WriteFailure},
     results::UpdateResult,
 };
@@ -66,6 +67,11 @@ pub fn install(server: Option<Arc<dyn Simulated>>) {
 /// A random number below this one, if chance is simulated.
 pub(crate) fn random(below: u64) -> Option<u64> {
     current().map(|simulated| simulated.random(below))
+}
+
+/// A limit that a schedule reaches, in place of a greater one.
+pub(crate) fn within_reach(limit: usize) -> usize {
+    if is_on() { 2 } else { limit }
 }
 
 pub(super) fn is_on() -> bool {
@@ -136,6 +142,12 @@ impl Server {
         };
         command.extend(hint.map(|hint| ("hint".to_owned(), hint.into())));
         command
+    }
+
+    pub(super) fn count_command(&self, filter: &Document) -> Document {
+        let group = doc! { "$group": { "_id": 1, "n": { "$sum": 1 } } };
+        let pipeline = vec![doc! { "$match": filter.clone() }, group];
+        doc! { "aggregate": self.collection.name(), "pipeline": pipeline, "cursor": {} }
     }
 
     /// With a limit of 0, all matching documents are deleted.
@@ -240,6 +252,13 @@ pub(super) fn written(answer: SimulatedAnswer) -> SimulatedAnswer {
     }
 }
 
+/// How many documents were counted.
+pub(super) fn counted(answer: SimulatedAnswer) -> Result<u64, DriverError> {
+    let counted = rows::<Document>(answer)?.pop();
+    let counted = counted.map_or(0, |row| row.get_i32("n").unwrap_or(0));
+    Ok(u64::from(counted.unsigned_abs()))
+}
+
 /// An error if the answer to the driver's insertion of many documents holds one.
 pub(super) fn inserted(answer: SimulatedAnswer) -> Result<(), DriverError> {
     let answer = answer?;
@@ -265,6 +284,75 @@ pub(super) fn cursor(answer: SimulatedAnswer) -> Result<AnyCursor<'static>, Driv
         RawDocumentBuf::new(),
         VecDeque::from(rows),
     ))
+}
+
+/// A change stream, each batch of which is a command that repeats its position.
+pub(super) struct ChangeStream {
+    server: Server,
+    wanted: Vec<Document>,
+    reached: ResumeToken,
+    batch: VecDeque<ChangeStreamEvent<Document>>,
+}
+
+/// How long the server waits for an event.
+const EVENT_PAUSE: Duration = Duration::from_millis(100);
+
+impl ChangeStream {
+    pub(super) async fn open(
+        server: &Server,
+        wanted: &[Document],
+        after: Option<ResumeToken>,
+    ) -> Result<Self, DriverError> {
+        let reached = match after {
+            Some(after) => after,
+            None => changes(server, wanted, Bson::Null).await?.0,
+        };
+        Ok(Self {
+            server: server.clone(),
+            wanted: wanted.to_vec(),
+            reached,
+            batch: VecDeque::new(),
+        })
+    }
+
+    pub(super) async fn next_if_any(
+        &mut self,
+    ) -> Result<Option<ChangeStreamEvent<Document>>, DriverError> {
+        if self.batch.is_empty() {
+            tokio::time::sleep(EVENT_PAUSE).await;
+            let after: Document = bytes::read(
+                &bytes::write(&self.reached)
+                    .map_err(|error| DriverError::custom(error.to_string()))?,
+            )?;
+            let reached;
+            (reached, self.batch) = changes(&self.server, &self.wanted, after.into()).await?;
+            if self.batch.is_empty() {
+                self.reached = reached;
+            }
+        }
+        let event = self.batch.pop_front();
+        if let Some(event) = &event {
+            self.reached = event.id.clone();
+        }
+        Ok(event)
+    }
+
+    pub(super) fn resume_token(&self) -> ResumeToken {
+        self.reached.clone()
+    }
+}
+
+/// The events after a position, and the position after them.
+async fn changes(
+    server: &Server,
+    wanted: &[Document],
+    after: Bson,
+) -> Result<(ResumeToken, VecDeque<ChangeStreamEvent<Document>>), DriverError> {
+    let name = server.collection.name();
+    let command = doc! { "changes": name, "after": after, "filter": { "$or": wanted.to_vec() } };
+    let mut answer = server.simulate(None, true, command).await?;
+    let reached = part(answer.remove("token").unwrap_or(Bson::Null))?;
+    Ok((reached, rows(Ok(answer))?.into()))
 }
 
 /// Values as the documents that a command carries.

@@ -34,6 +34,12 @@ pub(crate) trait Attempt: Send + Sync + 'static {
 
     fn attempt<'s>(&'s self, session: &'s mut ClientSession)
     -> BoxFuture<'s, Result<Self::Output>>;
+
+    /// Whether a further attempt may succeed after the server has refused this one: others have taken an id, or the
+    /// place of the open bucket.
+    fn has_lost(&self, error: &DriverError) -> bool {
+        matches!(duplicate_index(error), Some(OPEN_INDEX | "_id_"))
+    }
 }
 
 /// Runs a transaction until it commits. A write that lost a race, including one for an id, starts it
@@ -118,8 +124,8 @@ async fn commit_or_retry<A: Attempt>(
         let Some(driver) = error.driver() else {
             return Err(error);
         };
-        let lost = matches!(duplicate_index(driver), Some(OPEN_INDEX | "_id_"));
-        let again = lost || is_aborted(driver) || is_too_many_transactions(driver);
+        let again =
+            attempt.has_lost(driver) || is_aborted(driver) || is_too_many_transactions(driver);
         if !again || Instant::now() > end {
             return Err(error);
         }

@@ -12,9 +12,12 @@ use mongodb::{
         ChangeStream,
         event::{ChangeStreamEvent, ResumeToken},
     },
+    error::Error as DriverError,
     options::ReadConcern,
 };
 
+#[cfg(feature = "__simulated")]
+use super::simulated;
 use super::{
     call::Calls,
     target::{OwnedTarget, Target},
@@ -23,7 +26,7 @@ use crate::{Result, value::bytes};
 
 /// Events of a change stream. It knows the target of its watch, which its errors name.
 pub(crate) struct Events {
-    stream: ChangeStream<ChangeStreamEvent<Document>>,
+    stream: EventStream,
     watched: Watched,
     /// The position that the stream has reached.
     reached: Option<ResumeToken>,
@@ -32,6 +35,39 @@ pub(crate) struct Events {
     target: OwnedTarget,
     /// The call that watches, for which all further batches count.
     calls: Calls,
+}
+
+/// A change stream of the driver.
+enum EventStream {
+    Driver(ChangeStream<ChangeStreamEvent<Document>>),
+    #[cfg(feature = "__simulated")]
+    Simulated(simulated::ChangeStream),
+}
+
+impl EventStream {
+    async fn next_if_any(&mut self) -> Result<Option<ChangeStreamEvent<Document>>, DriverError> {
+        match self {
+            Self::Driver(stream) => stream.next_if_any().await,
+            #[cfg(feature = "__simulated")]
+            Self::Simulated(stream) => stream.next_if_any().await,
+        }
+    }
+
+    fn resume_token(&self) -> Option<ResumeToken> {
+        match self {
+            Self::Driver(stream) => stream.resume_token(),
+            #[cfg(feature = "__simulated")]
+            Self::Simulated(stream) => Some(stream.resume_token()),
+        }
+    }
+
+    fn is_alive(&self) -> bool {
+        match self {
+            Self::Driver(stream) => stream.is_alive(),
+            #[cfg(feature = "__simulated")]
+            Self::Simulated(_) => true,
+        }
+    }
 }
 
 impl Events {
@@ -181,11 +217,13 @@ impl Target<'_> {
         Ok(events)
     }
 
-    async fn open(
-        self,
-        watched: &Watched,
-        after: Option<ResumeToken>,
-    ) -> Result<ChangeStream<ChangeStreamEvent<Document>>> {
+    async fn open(self, watched: &Watched, after: Option<ResumeToken>) -> Result<EventStream> {
+        #[cfg(feature = "__simulated")]
+        if simulated::is_on() {
+            let stream = simulated::ChangeStream::open(self.server, &watched.wanted, after).await;
+            let stream = stream.map_err(|error| self.read_error(error))?;
+            return Ok(EventStream::Simulated(stream));
+        }
         let database = self.server.database();
         let action = match watched.is_of_database {
             true => database.watch(),
@@ -199,6 +237,7 @@ impl Target<'_> {
             action = action.resume_after(after);
         }
         let stream = self.server.ask(action).await;
-        stream.map_err(|error| self.read_error(error))
+        let stream = stream.map_err(|error| self.read_error(error))?;
+        Ok(EventStream::Driver(stream))
     }
 }

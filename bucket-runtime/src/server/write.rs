@@ -223,6 +223,15 @@ impl Target<'_> {
         document: &Document,
         session: Option<&mut ClientSession>,
     ) -> crate::Result<bool> {
+        simulated!(
+            self.server,
+            session,
+            true,
+            (self.server)
+                .update_command([mongodb::bson::doc! { "q": filter, "u": document.clone() }]),
+            |answer| (simulated::updated(answer).map(|result| result.matched_count > 0))
+                .map_err(|error| self.write_error(error))
+        );
         let action = self.server.collection.replace_one(filter, document);
         let result = with_session!(self.server, action, session);
         let result = result.map_err(|error| self.write_error(error))?;

@@ -55,6 +55,7 @@ impl<T: Bucket> ImportPass<T> {
     /// Writes nothing.
     pub(super) async fn find(engine: &Engine, flat: &Server, order: &Document) -> Result<Self> {
         engine.server.needs_replica_set("import_flat").await?;
+        engine.index.refresh(&T::SPEC).await?;
         let id = doc! { "from": flat.name(), "to": engine.server.name(), "sort": order };
         let (record, state) = Record::find(&engine.server, id).await?;
         if state.is_none() {
@@ -103,7 +104,7 @@ impl<T: Bucket> ImportPass<T> {
             let scope = item.scope().by(self.transfer.engine.index.get());
             // A chunk ends between two buckets, as far as the number of items tells.
             if chunk.items_of(&scope) % scope.open.capacity as usize == 0 {
-                if buckets == BUCKETS_PER_TRANSACTION || bytes >= BYTES_PER_TRANSACTION {
+                if buckets == buckets_per_transaction() || bytes >= BYTES_PER_TRANSACTION {
                     let chunk = std::mem::take(&mut chunk);
                     self.transfer.store(chunk, next.clone()).await?;
                     progress(self.progress());
@@ -158,6 +159,13 @@ impl<T: Bucket> ImportPass<T> {
         bulk::check(&self.transfer.engine, &item)?;
         Ok(Some((at, item, size)))
     }
+}
+
+fn buckets_per_transaction() -> usize {
+    #[cfg(feature = "__simulated")]
+    return crate::server::simulated::within_reach(BUCKETS_PER_TRANSACTION);
+    #[cfg(not(feature = "__simulated"))]
+    BUCKETS_PER_TRANSACTION
 }
 
 /// The key in these sort values, or the index of the first field that is not one of a key.

@@ -18,8 +18,7 @@ use crate::{
 /// The collection that holds one document for each unfinished call.
 pub(in crate::maintain) const RECORDS: &str = "bucket_progress";
 
-/// How often a call may find that another one has advanced the same work before it gives up. A call that
-/// was dropped may have left one transaction behind.
+/// How often a call resumes before it gives up. A call that was dropped may have left one transaction behind.
 const RESUMED_TIMES: u32 = 3;
 
 /// The record of an unfinished call.
@@ -115,14 +114,16 @@ fn read_state<S: DeserializeOwned>(record: &Document) -> Result<S, DriverError> 
     bytes::read(&record)
 }
 
-/// Counts how often another call has advanced the work of this one.
+/// Counts how often a call resumes its work from the record.
 #[derive(Debug, Default)]
-pub(in crate::maintain) struct Overtaken(u32);
+pub(in crate::maintain) struct Resumptions(u32);
 
-impl Overtaken {
-    /// The error, unless it says that another call has advanced the work, which this one then resumes.
+impl Resumptions {
+    /// The error, unless the call resumes after it: another call has advanced the work, or the capacity has changed,
+    /// and the index of the former one is gone.
     pub(in crate::maintain) fn count(&mut self, error: Error) -> Result<()> {
-        if !error.is(&Kind::Overtaken) || self.0 == RESUMED_TIMES {
+        let resumes = error.is(&Kind::Overtaken) || error.is(&Kind::MissingIndex);
+        if !resumes || self.0 == RESUMED_TIMES {
             return Err(error);
         }
         self.0 += 1;

@@ -6,14 +6,15 @@ use futures_util::future::BoxFuture;
 use mongodb::{
     ClientSession,
     bson::{Document, doc},
+    error::Error as DriverError,
 };
 
 use super::{Chunk, Record, Transfer};
 use crate::{
     Result,
-    error::{Kind, duplicate_index},
+    error::{Kind, duplicate_index, is_impossible_id},
     protocol::{command::KeyScope, range::Range},
-    schema::names::UNIQUE_INDEX,
+    schema::names::{OPEN_INDEX, UNIQUE_INDEX},
     server::transaction::Attempt,
     write::{
         appended::Appended,
@@ -33,9 +34,9 @@ pub(super) struct StoreChunk {
     new_keys: Vec<KeyScope>,
     /// The commands that store all items, if they can be planned.
     commands: Option<Commands>,
-    /// Whether the server refused the commands, since an id or the place of the open bucket is taken: somebody else
-    /// writes to the collection, or the items of one moment have filled buckets before. The next attempt leaves
-    /// the items to the append protocol, which copes with any stored buckets.
+    /// Whether the server refused the commands: somebody else writes to the collection, the items of one moment have
+    /// filled buckets before, or an item repeats one of an earlier chunk. The next attempt leaves the items to the
+    /// append protocol, which copes with any stored buckets.
     is_refused: AtomicBool,
     leaves_out_present: bool,
 }
@@ -83,8 +84,8 @@ impl StoreChunk {
             Some(UNIQUE_INDEX) if !self.leaves_out_present => {
                 server.target().error(Kind::NotUnique).with_driver(error)
             }
-            index => {
-                self.is_refused.fetch_or(index.is_some(), Relaxed);
+            _ => {
+                self.is_refused.fetch_or(self.has_lost(&error), Relaxed);
                 server.target().write_error(error).not_sent()
             }
         })
@@ -112,6 +113,15 @@ impl Attempt for StoreChunk {
 
     fn attempt<'s>(&'s self, session: &'s mut ClientSession) -> BoxFuture<'s, Result<()>> {
         Box::pin(self.write(session))
+    }
+
+    fn has_lost(&self, error: &DriverError) -> bool {
+        match duplicate_index(error) {
+            Some(UNIQUE_INDEX) => self.leaves_out_present,
+            Some(index) => [OPEN_INDEX, "_id_"].contains(&index),
+            // An open bucket is not as the commands expect it.
+            None => is_impossible_id(error),
+        }
     }
 }
 

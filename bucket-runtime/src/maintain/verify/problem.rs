@@ -149,7 +149,8 @@ pub enum BucketProblem {
         time: DateTime,
     },
     /// G5: the numbers of a key's buckets (`{#}`) have a gap, so [`page`](crate::Buckets::page) gives `None`
-    /// for a page that others follow. Another program removed some buckets. The numbers of a key may begin
+    /// for a page that others follow. Another program removed some buckets, or a primary failed with a bucket that a
+    /// writer had read and no majority had, in which no acknowledged item was. The numbers of a key may begin
     /// after 0, since [`remove_key`](crate::Buckets::remove_key) beside writers leaves the later ones.
     Gap {
         /// The key as readable text.

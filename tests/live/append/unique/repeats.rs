@@ -1,16 +1,20 @@
 //! `#[bucket(unique)]`: an append is safe to repeat. However often and in whichever way an item is
 //! sent, it is stored once (G1), and later calls say that it was already there.
 
-use std::{collections::BTreeMap, fmt::Debug};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Debug,
+};
 
 use bucket_runtime::{
     Appended::{AlreadyThere, Stored},
     Bucket, Buckets, Filter,
     mongodb::{
         Database,
-        bson::{DateTime, Document, doc},
+        bson::{DateTime, Document, doc, oid::ObjectId},
     },
 };
+use futures_util::TryStreamExt;
 use rand::{Rng, seq::SliceRandom};
 use tokio::task::JoinSet;
 
@@ -280,6 +284,43 @@ async fn a_collection_with_twins_does_not_open(db: Live) {
     let error = Numbered7::buckets(&db).await.unwrap_err();
     assert!(error.is_index_conflict(), "{error}");
     assert!(error.to_string().contains("bucket_unique"), "{error}");
+}
+
+/// Nor does the import store those again that an earlier transaction of it has stored, which writes 1,000 buckets.
+#[bucket_testkit::test]
+async fn g1_import_flat_stores_each_once_across_transactions(db: Live) {
+    let numbers = (0..1500).chain(700..710).chain(1400..1410);
+    import_repeated::<Numbered1>(&db, Vec::from_iter(numbers)).await;
+}
+
+/// The second transaction begins with an open bucket, which holds the first of its items.
+#[bucket_testkit::test]
+async fn g1_import_flat_stores_each_once_beside_an_open_bucket(db: Live) {
+    let numbers = (0..6999).chain([0, 6998]).chain(6999..7010);
+    import_repeated::<Numbered7>(&db, Vec::from_iter(numbers)).await;
+}
+
+/// Imports the orders of one customer, some of them repeated: each is stored once, where it is first.
+async fn import_repeated<T: Order>(db: &Database, numbers: Vec<i64>) {
+    let orders = fresh::<T>(db).await;
+    let flat = db.collection::<Document>("flat");
+    let row = |n: &i64| {
+        let order = format!("order {n}");
+        doc! { "_id": ObjectId::new(), "customer": 0, "at": DateTime::MIN, "order": order }
+    };
+    flat.insert_many(numbers.iter().map(row)).await.unwrap();
+    let imported = orders.import_flat(&flat).await.unwrap();
+    let all = numbers.len() as u64;
+    assert_eq!((imported.found, imported.stored), (all, all));
+    let buckets = orders.collection().find(doc! {}).sort(doc! { "_id": 1 });
+    let buckets: Vec<_> = buckets.await.unwrap().try_collect().await.unwrap();
+    let items = buckets
+        .iter()
+        .flat_map(|bucket| bucket.get_array("items").unwrap());
+    let stored = items.map(|item| item.as_document().unwrap().get_str("order").unwrap());
+    let first = numbers.into_iter().collect::<BTreeSet<_>>();
+    let first = first.into_iter().map(|n| format!("order {n}"));
+    assert_eq!(Vec::from_iter(stored), Vec::from_iter(first));
 }
 
 /// The import leaves out flat documents that repeat an identity.

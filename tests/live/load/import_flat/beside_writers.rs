@@ -1,8 +1,11 @@
 //! Imports beside writers, and beside each other.
 
-use bucket_runtime::mongodb::{Database, bson::DateTime};
+use bucket_runtime::{
+    Bucket,
+    mongodb::{Database, bson::DateTime},
+};
 
-use super::{Ride, Seconds3, Windows3, assert_imported, fill, flat, flat_of};
+use super::{Ride, Seconds3, Seconds100, Windows3, assert_imported, fill, flat, flat_of};
 use crate::support::database::{Live, dense_buckets, fresh, items};
 
 /// A live program appends to other keys during the import.
@@ -36,6 +39,16 @@ async fn a_writer_of_other_keys_is_not_in_the_way(db: Live) {
         .await
         .unwrap();
     assert_imported(&buckets, &expected).await;
+}
+
+/// G2: a handle that was opened before the capacity became less fills no bucket above it.
+#[bucket_testkit::test]
+async fn g2_a_handle_from_before_a_change_of_the_capacity_knows_the_new_one(db: Live) {
+    let expected = fill(&db, 1_000).await;
+    let before = fresh::<Seconds100>(&db).await;
+    Seconds3::change_capacity(&db).await.unwrap();
+    before.import_flat(&flat_of(&db)).await.unwrap();
+    assert_imported(&Seconds3::buckets(&db).await.unwrap(), &expected).await;
 }
 
 /// A dropped call may go on beside the call that takes over its work.
