@@ -8,10 +8,14 @@ use bucket_runtime::{
 };
 use futures_util::{TryStreamExt, future::join_all};
 
-use crate::support::{
-    database::{Live, Recorded, dense_buckets, documents, fresh, number},
-    zoo::ticks::{
-        Millis3, Numbered2, Numbered3, Numbered10, Seconds2, Seconds3, Seconds10, Tick, Windows2,
+use crate::{
+    append::sessions::client,
+    support::{
+        database::{Live, Recorded, dense_buckets, documents, fresh, ids, number},
+        zoo::ticks::{
+            Millis3, Numbered2, Numbered3, Numbered10, Seconds2, Seconds3, Seconds10, Tick,
+            Windows2,
+        },
     },
 };
 
@@ -323,6 +327,32 @@ async fn stale<T: Tick, U: Tick>(db: &Live) {
         append(&stale, n).await;
     }
     assert_holds(&U::buckets(db).await.unwrap(), 20).await;
+}
+
+/// G5: a handle learns no number from a transaction that is aborted, so the next bucket leaves no gap.
+#[bucket_testkit::test]
+async fn g5_an_aborted_transaction_leaves_no_gap_in_the_numbers(db: Live) {
+    let ticks = fresh::<Numbered3>(&db).await;
+    let eager = eager::<Numbered3>(&db).await;
+    let mut items = with_turned_ring(&eager).await;
+    let mut session = client(&ticks).start_session().await.unwrap();
+    for _ in 0..5 {
+        while items % 3 != 0 {
+            append(&eager, items).await;
+            items += 1;
+        }
+        session.start_transaction().await.unwrap();
+        let load = eager.append_many((items..items + 6).map(|n| Numbered3::new(K, n)));
+        load.session(&mut session).await.unwrap();
+        session.abort_transaction().await.unwrap();
+        append(&eager, items).await;
+        items += 1;
+    }
+    assert_holds(&ticks, items).await;
+    let stored = ids(&ticks).await;
+    let stored = stored.iter().filter(|id| !id.starts_with('%'));
+    let dense = (0..=items / 3).map(|n| format!("{K}_{n:010}"));
+    assert!(stored.eq(&dense.collect::<Vec<_>>()), "a gap");
 }
 
 #[bucket_testkit::test]

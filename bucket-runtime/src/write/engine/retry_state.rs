@@ -9,6 +9,8 @@ use crate::{Error, server::current_index::IndexDeadline};
 pub(super) struct RetryState {
     /// Whether the handle's memory of the key was asked.
     pub(super) has_recalled: bool,
+    /// Whether the last command was sent in a session.
+    pub(super) is_in_session: bool,
     /// How many tries failed since the batch last made progress.
     pub(super) tries: u32,
     /// How long the last command took.

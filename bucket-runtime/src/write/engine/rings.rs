@@ -12,6 +12,7 @@ impl Engine {
     /// Takes over what the handle remembers of the key, once for each batch. A session may not see yet
     /// what the handle has written.
     pub(crate) fn recall<W>(&self, batch: &mut Batch<W>, is_in_session: bool) {
+        batch.retry_state.is_in_session = is_in_session;
         if std::mem::replace(&mut batch.retry_state.has_recalled, true) {
             return;
         }
@@ -33,10 +34,11 @@ impl Engine {
         };
     }
 
-    /// Remembers what the batch knows of the key. If a transaction that wrote it is aborted, the server
-    /// refuses the next statement.
+    /// Remembers what the batch knows of the key; nothing in a session, whose transaction may be aborted: the number
+    /// after a bucket that was never stored would leave a gap.
     pub(super) fn remember<W>(&self, batch: &Batch<W>) {
         let newest_bucket = match &batch.newest_bucket {
+            _ if batch.retry_state.is_in_session => &NewestBucket::Unknown,
             known @ (NewestBucket::Open { .. } | NewestBucket::Closed { .. }) => known,
             _ => &NewestBucket::Unknown,
         };
