@@ -1,5 +1,7 @@
 //! Each error as a user meets it: its predicates and its text, which `snapshots/` holds.
 
+mod of_driver;
+
 use std::{collections::BTreeSet, fmt::Write as _};
 
 use insta::assert_snapshot;
