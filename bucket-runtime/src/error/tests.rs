@@ -210,6 +210,16 @@ fn the_page_of_errors_has_a_row_for_each_predicate_and_no_other() {
 }
 
 #[test]
+fn an_error_hands_out_what_it_tells() {
+    let commands = vec!["db.a.createIndex(1)".to_owned()];
+    let error = Error::new(Kind::MissingIndexes(commands.clone()), "shop.trades").with_stored(3);
+    assert_eq!((error.missing_indexes(), error.stored()), (&*commands, 3));
+    assert_eq!(format!("{error:?}"), error.to_string());
+    let other = Error::new(Kind::Dropped, "shop.trades");
+    assert!(other.missing_indexes().is_empty());
+}
+
+#[test]
 fn one_thing_is_not_counted_as_several() {
     let error = Error::new(Kind::Contended(3), "shop.trades").with_stored(1);
     assert!(

@@ -181,6 +181,14 @@ fn one_of_many_statements_leaves_a_doubt_and_the_whole_command_does_not() {
 }
 
 #[test]
+fn a_statement_in_doubt_is_not_refused() {
+    let conflict = || DriverError::from(statement(112, "again"));
+    let is_refusal =
+        |behind_mongos| Error::write(conflict(), "shop.trades", behind_mongos).is_refusal();
+    assert!(is_refusal(false) && !is_refusal(true));
+}
+
+#[test]
 fn the_drivers_error_is_the_source_and_is_handed_back() {
     let driver = || DriverError::from(command(112, "WriteConflict", "again"));
     let of_driver = Error::read(driver(), "shop.trades").with_key("7");
@@ -200,7 +208,8 @@ fn the_drivers_error_is_the_source_and_is_handed_back() {
     );
 
     let other = Error::new(Kind::Stopped, "shop.trades").with_source("it ended".into());
-    assert!(other.driver().is_none() && other.is(&Kind::Stopped));
+    assert!(other.driver().is_none());
+    assert!(other.is(&Kind::Stopped) && !other.is(&Kind::Dropped));
     assert_eq!(
         std::error::Error::source(&other).unwrap().to_string(),
         "it ended"
