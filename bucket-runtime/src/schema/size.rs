@@ -111,7 +111,7 @@ tuples!((A)(A, B)(A, B, C)(A, B, C, D));
 
 #[cfg(test)]
 mod tests {
-    use mongodb::bson::{Bson, Timestamp};
+    use mongodb::bson::{Bson, Timestamp, doc};
     use serde::Serialize;
 
     use super::*;
@@ -155,6 +155,20 @@ mod tests {
         holds([[1.5; 11]; 12]);
         holds(None::<i64>);
         holds(Duration::MAX.min(Duration::from_secs(i64::MAX as u64)));
+    }
+
+    #[test]
+    fn documents_and_arrays_take_what_is_said() {
+        for len in 0..=10 {
+            assert_eq!(measured(&vec![1.5; len]), array_size(len, 8), "{len}");
+        }
+        assert!(measured(&vec![1.5; 1234]) <= array_size(1234, 8));
+        let fields = [("a", 8), ("name", 8)];
+        assert_eq!(
+            measured(&doc! { "a": 1.5, "name": 2.5 }),
+            document_size(&fields)
+        );
+        assert_eq!(measured(&doc! {}), document_size(&[]));
     }
 
     #[test]
