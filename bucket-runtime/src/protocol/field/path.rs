@@ -249,3 +249,27 @@ const fn joined(outer: &str, name: &str) -> Text {
     };
     empty.push(outer).push(dot).push(name)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn names_are_joined_by_a_dot_unless_one_is_empty(outer in "[aä.]{0,3}", name in "[bö]{0,3}") {
+            let both = [&*outer, &*name].into_iter().filter(|text| !text.is_empty());
+            let both = both.collect::<Vec<_>>().join(".");
+            let text = joined(&outer, &name);
+            prop_assert_eq!(text.as_str(), both);
+        }
+    }
+
+    #[test]
+    fn a_path_of_the_maximum_length_is_not_too_long() {
+        let (outer, name) = ("o".repeat(MAX_PATH - 2), "n");
+        assert_eq!(joined(&outer, name).as_str().len(), MAX_PATH);
+        assert!(std::panic::catch_unwind(|| joined(&outer, "nn").len).is_err());
+    }
+}
