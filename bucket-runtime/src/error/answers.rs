@@ -5,6 +5,7 @@ use mongodb::{
     error::{
         CommandError, ErrorKind, InsertManyError, WriteConcernError, WriteError, WriteFailure,
     },
+    options::ServerAddress,
 };
 use serde::de::DeserializeOwned;
 
@@ -31,6 +32,13 @@ pub(super) fn insertion(code: i32, message: &str) -> ErrorKind {
 
 pub(super) fn write_concern() -> WriteConcernError {
     part(doc! { "code": 64, "codeName": "WriteConcernTimeout", "errmsg": "waiting" })
+}
+
+/// An argument that the driver refused, in these words. The driver offers no such error but to whoever names a
+/// port that is none, which the message repeats.
+pub(super) fn refused_argument(message: &str) -> ErrorKind {
+    let error = ServerAddress::parse(format!("host:{message}")).unwrap_err();
+    *error.kind
 }
 
 fn part<T: DeserializeOwned>(reply: Document) -> T {

@@ -8,7 +8,7 @@ use mongodb::error::{BulkWriteError, Error as DriverError, ErrorKind, WriteFailu
 use super::{Error, predicates};
 use crate::error::{
     Kind,
-    answers::{command, insertion, statement, write_concern, write_error},
+    answers::{command, insertion, refused_argument, statement, write_concern, write_error},
     driver::*,
 };
 
@@ -95,6 +95,9 @@ fn answers() -> Vec<ErrorKind> {
         bulk(&[11000, 53]),
         bulk(&[]),
         io::Error::new(io::ErrorKind::ConnectionReset, "reset").into(),
+        refused_argument("Message length 50000000 over maximum 48000000"),
+        refused_argument("insert document must be within 16777216 bytes"),
+        refused_argument("no port"),
         ErrorKind::SessionsNotSupported,
     ]
 }
