@@ -285,6 +285,21 @@ mod tests {
         ] {
             assert_eq!(fault_of(stored, &[Bson::Int64(1)]), blocks(path, value));
         }
+        // A sum that is not kept is not added to.
+        let ends = BucketSpec {
+            rollups: const { &[RollupName::new("n").min()] },
+            ..SPEC
+        };
+        let of = |part| {
+            faults(
+                &ends,
+                Some(&doc! { "n": { part: "x" } }.into()),
+                0,
+                Some(&[]),
+            )
+        };
+        assert!(matches!(&of("count")[..], [(_, Fault::Blocks { .. })]));
+        assert!(!matches!(&of("sum")[..], [(_, Fault::Blocks { .. })]));
         assert_eq!(
             faults(&SPEC, None, 0, Some(&[])),
             [("n", Fault::Incomplete)]
