@@ -59,8 +59,8 @@ struct Fee {
 fn conditions() -> Vec<(&'static str, Filter<Trade>)> {
     let trade = Trade::FIELDS;
     let pattern = || Regex {
-        pattern: "^M".try_into().unwrap(),
-        options: "".try_into().unwrap(),
+        pattern: "^M".into(),
+        options: "".into(),
     };
     vec![
         ("everything", Filter::default()),

@@ -190,6 +190,13 @@ mod tests {
             }
         }
         holds(None::<String>);
+        // The old subtype has a second length; the last index of an array has up to eight digits.
+        let old = mongodb::bson::Binary {
+            subtype: 2.into(),
+            bytes: vec![],
+        };
+        assert_eq!(measured(&old), mongodb::bson::Binary::FIXED);
+        assert_eq!(Vec::<u8>::PER_BYTE, field("12345678", 8));
         assert_eq!(measured(&"ä".repeat(10)), string_size(20));
         assert_eq!(measured(&Bson::Null), 0);
     }

@@ -12,8 +12,10 @@ use crate::error::{
     driver::*,
 };
 
-/// Questions about the driver's error.
-const QUESTIONS: &[(&str, fn(&DriverError) -> bool)] = &[
+/// Questions about an error, by their names.
+type Questions<T> = [(&'static str, fn(&T) -> bool)];
+
+const OF_DRIVER: &Questions<DriverError> = &[
     ("is_aborted", is_aborted),
     ("is_unknown", is_unknown),
     ("is_missing_index", is_missing_index),
@@ -24,15 +26,15 @@ const QUESTIONS: &[(&str, fn(&DriverError) -> bool)] = &[
     ("is_too_many_transactions", is_too_many_transactions),
 ];
 
-/// Questions about ours that are not in the table of kinds.
-const QUESTIONS_OF_WRITE: &[(&str, fn(&Error) -> bool)] = &[
+/// Those that are not in the table of kinds.
+const OF_CALL: &Questions<Error> = &[
     ("is_fatal", Error::is_fatal),
     ("is_refusal", Error::is_refusal),
     ("is_unauthorized", Error::is_unauthorized),
     ("is_maybe_stored", Error::is_maybe_stored),
 ];
 
-fn holding<T>(questions: &[(&'static str, fn(&T) -> bool)], of: &T) -> Vec<&'static str> {
+fn holding<T>(questions: &Questions<T>, of: &T) -> Vec<&'static str> {
     let held = questions.iter().filter(|(_, holds)| holds(of));
     held.map(|(name, _)| *name).collect()
 }
@@ -118,7 +120,7 @@ fn as_reads_and_as_writes() {
     let mut shown = String::new();
     for kind in answers() {
         let error = DriverError::from(kind);
-        let asked = holding(QUESTIONS, &error).join(", ");
+        let asked = holding(OF_DRIVER, &error).join(", ");
         writeln!(
             shown,
             "{} {:?} {{{asked}}}",
@@ -132,7 +134,7 @@ fn as_reads_and_as_writes() {
         let read = Error::read(error.clone(), "shop.trades");
         let write = Error::write(error, "shop.trades", false);
         for (call, error) in [("read", read), ("write", write)] {
-            let asked = [predicates(&error), holding(QUESTIONS_OF_WRITE, &error)].concat();
+            let asked = [predicates(&error), holding(OF_CALL, &error)].concat();
             let name = error.type_name();
             writeln!(shown, "    {call}: {name} {{{}}} {error}", asked.join(", ")).unwrap();
         }

@@ -152,6 +152,11 @@ proptest! {
     }
 
     #[test]
+    fn no_capacity_above_the_maximum_is_named(head in 0_u64..1 << 10, element in 5_u64..1 << 16) {
+        prop_assert_eq!(fitting(head, element, u64::MAX), crate::MAX_CAPACITY);
+    }
+
+    #[test]
     fn numbers_are_spelled_as_usual(number in 0..u64::MAX, shift in 0_u32..64) {
         for number in [number >> shift, 10_u64.pow(shift % 20)] {
             let message = Message::new().text("<").number(number).text(">");
