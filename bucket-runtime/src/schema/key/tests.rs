@@ -1,3 +1,5 @@
+//! Keys on their way to the collection and back.
+
 use std::fmt::Debug;
 
 use proptest::prelude::*;

@@ -1,3 +1,5 @@
+//! The limits of a struct's numbers.
+
 use std::panic::{RefUnwindSafe, catch_unwind};
 
 use super::*;

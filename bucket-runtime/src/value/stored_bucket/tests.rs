@@ -1,3 +1,5 @@
+//! Buckets as they are stored, and as they should not be.
+
 use mongodb::bson::{DateTime, doc, oid::ObjectId};
 use serde::Serialize;
 
