@@ -1,6 +1,8 @@
 //! The one error of this crate.
 
 mod advice;
+#[cfg(test)]
+mod answers;
 mod cause;
 mod code;
 mod doubt;

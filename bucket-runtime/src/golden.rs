@@ -4,6 +4,7 @@
 
 mod append;
 mod edit;
+mod filters;
 mod outlier;
 mod read;
 mod setup;

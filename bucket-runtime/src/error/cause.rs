@@ -115,6 +115,8 @@ mod tests {
             line(planner),
             "hint provided does not correspond to an existing index"
         );
+        let caused = "the move failed :: caused by :: a conflict";
+        assert_eq!(line(caused), caused);
         assert_eq!(line("one\ntwo\t three\u{0}"), "one two three");
     }
 

@@ -106,34 +106,21 @@ fn has_write_concern_error(reply: &RawDocument) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use mongodb::{
-        bson::{Bson, Deserializer, Document, doc, rawdoc},
-        error::{CommandError, InsertManyError, WriteConcernError},
-    };
-    use serde::de::DeserializeOwned;
+    use mongodb::bson::rawdoc;
 
     use super::*;
-
-    fn part<T: DeserializeOwned>(reply: Document) -> T {
-        T::deserialize(Deserializer::new(Bson::Document(reply))).unwrap()
-    }
+    use crate::error::answers::{self, insertion, write_concern};
 
     fn command(code: i32) -> ErrorKind {
-        let name = "a name";
-        let reply = doc! { "ok": 0.0, "code": code, "codeName": name, "errmsg": "it failed" };
-        ErrorKind::Command(part::<CommandError>(reply))
+        answers::command(code, "a name", "it failed")
     }
 
     fn write_error(code: i32) -> WriteError {
-        part(doc! { "index": 0, "code": code, "errmsg": "it failed" })
+        answers::write_error(code, "it failed")
     }
 
     fn statement(code: i32) -> ErrorKind {
-        ErrorKind::Write(WriteFailure::WriteError(write_error(code)))
-    }
-
-    fn write_concern() -> WriteConcernError {
-        part(doc! { "code": 64, "codeName": "WriteConcernTimeout", "errmsg": "waiting" })
+        answers::statement(code, "it failed")
     }
 
     fn doubt(kind: ErrorKind) -> bool {
@@ -211,10 +198,7 @@ mod tests {
     /// The documents before the refused one are inserted.
     #[test]
     fn an_insertion_of_several_documents_is_in_doubt() {
-        let errors = doc! { "writeErrors": [{ "index": 3, "code": 11000, "errmsg": "taken" }] };
-        assert!(doubt(ErrorKind::InsertMany(part::<InsertManyError>(
-            errors
-        ))));
+        assert!(doubt(insertion(11000, "taken")));
     }
 
     fn bulk(codes: &[i32]) -> BulkWriteError {

@@ -1,5 +1,7 @@
 //! Each error as a user meets it: its predicates and its text, which `snapshots/` holds.
 
+mod of_driver;
+
 use std::{collections::BTreeSet, fmt::Write as _};
 
 use insta::assert_snapshot;
@@ -205,6 +207,16 @@ fn the_page_of_errors_has_a_row_for_each_predicate_and_no_other() {
     let mut rows: Vec<_> = rows.map(|row| row.split('`').next().unwrap()).collect();
     rows.sort_unstable();
     assert_eq!(rows, public());
+}
+
+#[test]
+fn an_error_hands_out_what_it_tells() {
+    let commands = vec!["db.a.createIndex(1)".to_owned()];
+    let error = Error::new(Kind::MissingIndexes(commands.clone()), "shop.trades").with_stored(3);
+    assert_eq!((error.missing_indexes(), error.stored()), (&*commands, 3));
+    assert_eq!(format!("{error:?}"), error.to_string());
+    let other = Error::new(Kind::Dropped, "shop.trades");
+    assert!(other.missing_indexes().is_empty());
 }
 
 #[test]

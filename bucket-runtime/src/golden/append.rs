@@ -1,16 +1,24 @@
 //! Appends.
 
 use insta::assert_snapshot;
+use mongodb::bson::{Bson, doc};
 
-use super::{AppendedItems, Bucket, Golden, entry, note, order, reading, trade};
+use super::{
+    AppendedItems, Bucket, Golden, IndexedScope, OpenIndex, Trade, Update, entry, note, order,
+    reading, trade,
+};
 use crate::{
     protocol::{
         budget::Budget,
+        command::{KeyScope, ring},
         whole_bucket::{Summary, WholeBucket},
     },
+    schema::slot::IndexSlot,
     value::{
+        bytes,
         element::{raw, value_size},
         rollup::Totals,
+        stored_bucket::StoredBucket,
     },
 };
 
@@ -65,9 +73,146 @@ fn statements<T: Bucket>(item: &T) -> String {
     shown.0
 }
 
+/// Of a busy key: its ring, and an append in one of its slots.
+#[test]
+fn append_in_a_slot_of_a_ring() {
+    let slot = IndexSlot::FIRST.next();
+    let scope = entry(&trade()).0.in_slot(slot);
+    let items = |count| AppendedItems {
+        elements: vec![Bson::Null; count],
+        totals: None,
+        oversize: 0,
+    };
+    let mut shown = Golden::default();
+    let mut update = |title, mut update: Update| {
+        let values = update.filter.iter_mut().chain(update.update.iter_mut());
+        values.for_each(|(_, value)| shorten_ring(value));
+        shown.update(title, &update);
+    };
+    update("give the key a ring", scope.create_ring());
+    update("count an opening", scope.expect_slot());
+    update("turn the ring", scope.turn_ring(slot.next()));
+    update(
+        "insert a bucket in the slot",
+        scope.insert_bucket(items(9), "123_1714979289"),
+    );
+    update(
+        "insert a full one",
+        scope.insert_bucket(items(10), "123_1714979289"),
+    );
+    shown.document("the ring", &scope.ring());
+    shown.document("all rings", &ring::rings());
+    shown.document("no ring", &ring::no_ring());
+    assert_snapshot!(shown.0);
+}
+
+/// An array of more than 200 slots says how many these are, and which are the first.
+fn shorten_ring(value: &mut Bson) {
+    match value {
+        Bson::Array(slots) if slots.len() > 200 => {
+            let first = Bson::from(slots[..3].to_vec());
+            *value = format!("{} slots: {first}, …", slots.len()).into();
+        }
+        Bson::Document(fields) => fields.iter_mut().for_each(|(_, value)| shorten_ring(value)),
+        _ => {}
+    }
+}
+
+/// After a change of the capacity, a new bucket has a mark of it.
+#[test]
+fn append_after_a_change_of_the_capacity() {
+    let (scope, entry) = entry(&trade());
+    let scope = scope.key.by(OpenIndex::changed_to(20));
+    let items = || AppendedItems {
+        elements: vec![entry.element.clone()],
+        totals: None,
+        oversize: 0,
+    };
+    let mut shown = Golden::default();
+    shown.update(
+        "into the open bucket, or into a new one",
+        &scope.append_or_open(items(), "123_1714979289"),
+    );
+    shown.update(
+        "insert a bucket with this id",
+        &scope.insert_bucket(items(), "123_1714979289"),
+    );
+    let statement = scope.append_to_open(items()).into_statement();
+    shown.document("as a statement", &statement);
+    assert_snapshot!(shown.0);
+}
+
+#[test]
+fn open_buckets_of_several_keys() {
+    let (scope, _) = entry(&trade());
+    let (window, _) = entry(&reading());
+    let mut shown = Golden::default();
+    shown.document("of none", &IndexedScope::open_buckets_anywhere(&[]));
+    shown.document("of one", &IndexedScope::open_buckets_anywhere(&[&scope]));
+    shown.document(
+        "of two",
+        &IndexedScope::open_buckets_anywhere(&[&scope, &scope]),
+    );
+    shown.document(
+        "of two windows",
+        &IndexedScope::open_buckets_anywhere(&[&window, &window]),
+    );
+    shown.document("all buckets", &KeyScope::ids_of_any(&[&scope, &window]));
+    shown.document(
+        "those of a moment",
+        &KeyScope::ids_of_moment("123_1714979289"),
+    );
+    assert_snapshot!(shown.0);
+}
+
+#[test]
+fn a_key_owns_the_ids_of_its_format_alone() {
+    let (timed, _) = entry(&trade());
+    for id in ["123_1714979289", "123_1714979289_000001", "123_-9999999999"] {
+        assert!(timed.owns(id), "{id}");
+    }
+    for id in [
+        "124_1714979289",
+        "123_1",
+        "123_1714979289_1",
+        "123_1714979289x",
+        "123_171497928x",
+        "%/123_",
+    ] {
+        assert!(!timed.owns(id), "{id}");
+    }
+    let (numbered, _) = entry(&order());
+    assert!(numbered.owns("7_0000000042") && !numbered.owns("7_0000000042_000001"));
+    let (window, _) = entry(&reading());
+    let start = window.id("");
+    assert!(window.owns(&start) && window.owns(&format!("{start}_000001")));
+    assert!(!window.owns(&format!("{start}1")) && !window.owns("5_0000000000"));
+    let holds = |customer: i64, id: &str| {
+        let bucket = doc! { "_id": id, "customer_id": customer, "items": [] };
+        let bucket = bytes::read::<StoredBucket<Trade>>(&bytes::write(&bucket).unwrap());
+        timed.holds(&bucket.unwrap())
+    };
+    assert!(holds(123, "123_1714979289"));
+    assert!(!holds(124, "123_1714979289") && !holds(123, "124_1714979289"));
+    assert_eq!(
+        (window.key_text(), window.label()),
+        ("5".to_owned(), "\"5\"".to_owned())
+    );
+}
+
 #[test]
 fn append_by_time() {
     assert_snapshot!(statements(&trade()));
+}
+
+#[test]
+fn replacement_of_a_unique_item() {
+    let (scope, entry) = entry(&order());
+    let number = Bson::from(42_i64);
+    let update = scope.replace_by_identity_or_be_refused("number", &number, entry.element);
+    let mut shown = Golden::default();
+    shown.update("replace the item with the same number", &update);
+    assert_snapshot!(shown.0);
 }
 
 #[test]

@@ -19,6 +19,7 @@ use crate::{
         query::Query,
     },
     schema::open_index::OpenIndex,
+    value::{bytes, stored_bucket::StoredBucket},
 };
 
 #[derive(Serialize, Deserialize, Outlier)]
@@ -200,6 +201,13 @@ fn outlier_items() {
 }
 
 #[test]
+fn extras_that_are_single_values_are_read() {
+    let extras = buckets::pack_first(&scope(), &values(0..2)).unwrap();
+    let read = bytes::read::<StoredBucket<ExtraItem<Book>>>(extras[0].as_bytes()).unwrap();
+    assert_eq!((read.key, read.elements.len()), ((7,), 2));
+}
+
+#[test]
 fn outlier_split() {
     let scope = scope();
     let mut shown = Golden::default();
@@ -219,5 +227,6 @@ fn outlier_split() {
     shown.document("extras of other programs", &scope.unnumbered_extras());
     shown.pipeline("count the extras", &scope.count_extras());
     shown.document("parents to split", &oversize_parents(&Book::SPEC));
+    shown.document("the validator of parents", &Book::validator());
     assert_snapshot!(shown.0);
 }

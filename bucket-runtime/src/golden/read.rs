@@ -1,13 +1,20 @@
 //! Reads of items.
 
 use insta::assert_snapshot;
-use mongodb::bson::{DateTime, doc};
+use mongodb::bson::{Bson, DateTime, doc};
 
 use super::{AT, Bucket, Golden, Reading, Trade, entry, reading, trade};
-use crate::protocol::{
-    command::KeyScope,
-    filter::Filter,
-    query::{Query, QueryStart},
+use crate::{
+    protocol::{
+        command::KeyScope,
+        filter::Filter,
+        query::{Query, QueryStart},
+    },
+    schema::{
+        names::WHOLE_ITEM,
+        spec::{BucketSpec, KeyName},
+    },
+    value::rollup::totals,
 };
 
 fn query<T>(filter: Filter<T>, newest_first: bool) -> Query {
@@ -69,6 +76,157 @@ fn read_with_a_filter() {
     let place = query(ticker(), false).first_place(&Trade::SPEC, &scope, false);
     shown.pipeline("the place of one item, for an edit", &place);
     assert_snapshot!(shown.0);
+}
+
+/// The pipelines that count, and those that find the places of items and the buckets to change.
+#[test]
+fn read_of_numbers_and_of_places() {
+    let (scope, _) = entry(&trade());
+    let mut shown = Golden::default();
+    let ticker = || Query::of(Trade::FIELDS.ticker.eq("MDB"));
+    let customer = || Query::of(Trade::FIELDS.customer_id.eq(123));
+    let spec = &Trade::SPEC;
+    shown.pipeline(
+        "the number of a key's items",
+        &Query::everything().count(spec, Some(&scope)),
+    );
+    shown.pipeline(
+        "the number of items by a key field",
+        &customer().count(spec, None),
+    );
+    shown.pipeline(
+        "the number of matching items",
+        &ticker().count(spec, Some(&scope)),
+    );
+    let documents = doc! { "_id": { "$type": "objectId" } };
+    shown.pipeline(
+        "the number of other documents' items",
+        &ticker().count_of(spec, documents),
+    );
+    let bucket = "123_1714979289";
+    shown.pipeline(
+        "the places in a bucket",
+        &ticker().places(spec, &scope, bucket, false),
+    );
+    shown.pipeline(
+        "and all of its items",
+        &ticker().places(spec, &scope, bucket, true),
+    );
+    shown.pipeline(
+        "the next buckets",
+        &ticker().next_buckets(spec, Some(&scope), &[], 5),
+    );
+    let further = [doc! { "_id": { "$gt": bucket } }];
+    shown.pipeline(
+        "those after a bucket",
+        &ticker().next_buckets(spec, Some(&scope), &further, 5),
+    );
+    assert_snapshot!(shown.0);
+}
+
+/// With the rollups of buckets as they are, and of single items.
+#[test]
+fn read_of_rollups() {
+    let mut shown = Golden::default();
+    let by = || Bson::from("$window");
+    shown.pipeline(
+        "added up by window",
+        &totals::added_up(&Reading::SPEC, by()),
+    );
+    shown.pipeline("of single items", &[totals::of_item(&Reading::SPEC)]);
+    shown.pipeline(
+        "without fields to add up",
+        &totals::added_up(&Trade::SPEC, by()),
+    );
+    shown.pipeline(
+        "of single items without fields",
+        &[totals::of_item(&Trade::SPEC)],
+    );
+    assert_snapshot!(shown.0);
+}
+
+#[test]
+fn whole_buckets_are_read_unless_single_items_are_asked_for() {
+    let spec = &Trade::SPEC;
+    let all = Query::everything;
+    assert!(all().takes_whole_buckets(spec, 9) && !all().takes_whole_buckets(spec, 10));
+    let limited = Query {
+        limit: Some(5),
+        ..all()
+    };
+    let matching = Query::of(Trade::FIELDS.ticker.eq("MDB"));
+    assert!(!limited.takes_whole_buckets(spec, 0) && !matching.takes_whole_buckets(spec, 0));
+
+    let skips = |query: Query, skip| Query { skip, ..query }.skips_whole_buckets(spec);
+    assert!(skips(all(), 10) && skips(limited, 10) && !skips(all(), 9));
+    assert!(!skips(matching.clone(), 10));
+    const RENAMED: &[KeyName] = &[KeyName::new("customer_id").aliases(&["buyer"])];
+    let renamed = BucketSpec {
+        key: RENAMED,
+        ..Trade::SPEC
+    };
+    assert!(!Query { skip: 10, ..all() }.skips_whole_buckets(&renamed));
+
+    // A count looks at all matching items, in whatever order and number they were asked for.
+    let part = Query {
+        newest_first: true,
+        skip: 3,
+        limit: Some(5),
+        ..matching.clone()
+    };
+    let counted = part.of_all_matches();
+    assert_eq!(
+        (counted.newest_first, counted.skip, counted.limit),
+        (false, 0, None)
+    );
+    assert_eq!(counted.filter.flat(""), matching.filter.flat(""));
+
+    assert_eq!(all().buckets(spec, None, None), doc! {});
+    let sort = |newest_first| {
+        Query {
+            newest_first,
+            ..all()
+        }
+        .bucket_range(spec)
+        .sort
+    };
+    assert_eq!(
+        (sort(false), sort(true)),
+        (Some(doc! { "_id": 1 }), Some(doc! { "_id": -1 }))
+    );
+    let range = all().bucket_range(spec).project(doc! { "_id": 1 });
+    assert_eq!(
+        (range.projection, range.sort),
+        (Some(doc! { "_id": 1 }), Some(doc! { "_id": 1 }))
+    );
+}
+
+/// Tokens tell items apart by these fields.
+#[test]
+fn items_are_told_apart_by_the_unique_field_if_it_is_read() {
+    let telling = |names: Option<Vec<_>>, unique| {
+        Query {
+            names,
+            ..Query::everything()
+        }
+        .telling_names(unique)
+    };
+    let (number, both) = (Some("number"), || vec!["number", "text"]);
+    assert_eq!(
+        (telling(None, None), telling(None, number)),
+        (None, Some(vec!["number"]))
+    );
+    assert_eq!(
+        (telling(Some(both()), None), telling(Some(both()), number)),
+        (Some(both()), Some(vec!["number"]))
+    );
+    assert_eq!(telling(Some(vec!["text"]), number), Some(vec!["text"]));
+    assert_eq!(telling(None, Some(WHOLE_ITEM)), None);
+    let identity = Query::of_identity("number", &doc! { "number": 7, "text": "a" }.into());
+    assert_eq!(
+        identity.filter.flat("items."),
+        doc! { "items.number": { "$eq": 7 } }
+    );
 }
 
 #[test]

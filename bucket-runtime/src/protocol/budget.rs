@@ -12,6 +12,9 @@
 //! (`write/bulk/measure.rs`). The compiler's proof that a full bucket fits is `const` arithmetic
 //! (`schema/size/full.rs`).
 
+#[cfg(test)]
+mod tests;
+
 use mongodb::bson::{Document, doc};
 
 use crate::{

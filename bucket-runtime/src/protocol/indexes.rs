@@ -1,6 +1,8 @@
 //! Which indexes a collection needs, and whether existing ones will do.
 
 pub(crate) mod required;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 

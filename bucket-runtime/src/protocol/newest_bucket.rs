@@ -90,3 +90,89 @@ impl NewestBucket {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        protocol::command::KeyScope,
+        schema::{
+            key::KeyPart,
+            open_index::OpenIndex,
+            spec::{BucketSpec, IdFormat, KeyName, Ordinal},
+        },
+    };
+
+    const SPEC: BucketSpec = BucketSpec::new(
+        "a",
+        IdFormat::new("", &["_"], Ordinal::Number),
+        4,
+        &[KeyName::new("k")],
+    );
+
+    fn open(id: &str, room: usize) -> NewestBucket {
+        let id = id.to_owned();
+        NewestBucket::Open {
+            id,
+            room,
+            oversize: 7,
+        }
+    }
+
+    fn closed(last: Option<&str>) -> NewestBucket {
+        NewestBucket::Closed {
+            last: last.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn a_last_bucket_is_open_if_it_has_room() {
+        let last = |room| {
+            NewestBucket::from_last(Some(LastBucket {
+                id: "a_0".to_owned(),
+                room,
+                open_in: None,
+                oversize: 7,
+            }))
+        };
+        assert_eq!((last(0), last(1)), (closed(Some("a_0")), open("a_0", 1)));
+        assert_eq!(NewestBucket::from_last(None), closed(None));
+    }
+
+    /// Another capacity may have filled it beyond this one: the statement then finds out.
+    #[test]
+    fn an_open_bucket_has_room_for_one_item_at_least() {
+        let part = KeyPart {
+            text: "a".into(),
+            value: "a".into(),
+        };
+        let scope = KeyScope::new(&SPEC, vec![part]).by(OpenIndex::first(4));
+        let from_open = |id: Bson, count| {
+            NewestBucket::from_open(
+                OpenBucket {
+                    id,
+                    count,
+                    oversize: 7,
+                },
+                &scope,
+            )
+        };
+        assert_eq!(from_open("a_0".into(), 1), Ok(open("a_0", 3)));
+        assert_eq!(from_open("a_0".into(), 4), Ok(open("a_0", 1)));
+        assert_eq!(from_open("b_0".into(), 1), Err("b_0".into()));
+        assert_eq!(from_open(7.into(), 1), Err(7.into()));
+    }
+
+    #[test]
+    fn a_bucket_gets_another_id_and_no_other_bucket_does() {
+        for (mut newest, renamed) in [
+            (open("a_0", 3), open("a_1", 3)),
+            (closed(Some("a_0")), closed(Some("a_1"))),
+            (open("a_2", 3), open("a_2", 3)),
+            (closed(None), closed(None)),
+        ] {
+            newest.rename("a_0", "a_1");
+            assert_eq!(newest, renamed);
+        }
+    }
+}

@@ -122,7 +122,7 @@ impl TimeBounds {
                 };
                 (leaf.test.iter().all(is_bound)).then(|| Self::of_operators(&leaf.test))
             }
-            Node::And(nodes) if !nodes.is_empty() => {
+            Node::And(nodes) => {
                 let each = nodes.iter().map(|node| Self::of_times_alone(node, time));
                 each.reduce(|a, b| Some(a?.both(b?)))?
             }
@@ -209,12 +209,69 @@ mod tests {
         assert_eq!(span(AT.eq(at(3)).or(AT.gte(at(7)))), (3, max));
         assert_eq!(span(!AT.gte(at(7))), (min, max));
         assert_eq!(span(AT.exists(true)), (min, max));
+        assert_eq!(span(AT.is(doc! { "$gt": [at(3)] })), (min, max));
         // Other fields prove nothing, and a field that another function writes need not be a date.
         let other: Field<(), DateTime, crate::protocol::field::Date> = Field::date("end");
         assert_eq!(span(other.eq(at(3))), (min, max));
         let custom: Field<(), i64> = Field::new("at");
         assert_eq!(span(custom.eq(3)), (min, max));
         assert_eq!(span(custom.eq(3).or(AT.eq(at(3)))), (min, max));
+    }
+
+    #[test]
+    fn a_window_matches_as_a_whole_if_all_of_its_moments_do() {
+        let hours = |filter: Filter<()>| TimeBounds::whole_windows(&filter.node, &SPEC);
+        let (hour, min, max) = (3_600_000, i64::MIN, i64::MAX);
+        let starts = |from, to| Some(doc! { "window": { "$gte": at(from), "$lte": at(to) } });
+        // The last moment of the second window is in it, or is not.
+        assert_eq!(hours(AT.between(at(0)..at(2 * hour))), starts(0, hour));
+        assert_eq!(
+            hours(AT.between(at(1)..at(2 * hour - 1))),
+            starts(1, hour - 1)
+        );
+        assert_eq!(hours(AT.gte(at(hour))), starts(hour, max - hour + 1));
+        assert_eq!(hours(AT.lt(at(hour))), starts(min, 0));
+        assert_eq!(hours(AT.gte(at(0)).and(AT.lt(at(hour)))), starts(0, 0));
+        // About more than the time, or about single moments.
+        let custom: Field<(), i64> = Field::new("at");
+        let other: Field<(), DateTime, crate::protocol::field::Date> = Field::date("end");
+        for filter in [
+            Filter::default(),
+            AT.gte(at(0)).and(custom.eq(3)),
+            other.gte(at(0)),
+            AT.gte(at(0)).or(AT.lt(at(9))),
+            !AT.gte(at(0)),
+            AT.eq(at(0)),
+            AT.gte(at(0)).and(AT.ne(at(7))),
+            AT.is(doc! { "$gte": at(0), "$type": "date" }),
+            AT.is(doc! { "$gte": 7 }),
+        ] {
+            assert_eq!(hours(filter), None);
+        }
+        let numbers = IdFormat::new("", &["_"], Ordinal::Number);
+        let numbered = BucketSpec {
+            id: numbers,
+            ..SPEC
+        };
+        assert_eq!(
+            TimeBounds::whole_windows(&AT.gte(at(0)).node, &numbered),
+            None
+        );
+    }
+
+    #[test]
+    fn windows_are_bounded_on_the_sides_that_the_span_is() {
+        let windows = |filter: Filter<()>| TimeBounds::of(&filter.node, &SPEC).windows(&SPEC);
+        let hour = 3_600_000;
+        // The window of the first moment begins before it.
+        assert_eq!(
+            windows(AT.gte(at(hour + 7))),
+            Some(doc! { "window": { "$gte": at(hour) } })
+        );
+        assert_eq!(
+            windows(AT.lte(at(hour + 7))),
+            Some(doc! { "window": { "$lte": at(hour + 7) } })
+        );
     }
 
     #[test]

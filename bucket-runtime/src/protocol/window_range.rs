@@ -42,3 +42,50 @@ impl WindowRange {
         filter
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use mongodb::bson::doc;
+
+    use super::*;
+    use crate::schema::{
+        key::KeyPart,
+        spec::{IdFormat, KeyName, Ordinal},
+    };
+
+    const WINDOWS: Ordinal = Ordinal::Window { seconds: 1 };
+    const SPEC: BucketSpec = BucketSpec::new(
+        "a",
+        IdFormat::new("", &["_"], WINDOWS),
+        4,
+        &[KeyName::new("k")],
+    );
+
+    fn at(millis: i64) -> DateTime {
+        DateTime::from_millis(millis)
+    }
+
+    #[test]
+    fn a_range_bounds_the_windows_of_a_key_and_of_all() {
+        let part = KeyPart {
+            text: "a".into(),
+            value: "a".into(),
+        };
+        let key = KeyScope::new(&SPEC, vec![part]);
+        let mut range = WindowRange::default();
+        assert_eq!(range.buckets(&SPEC, Some(&key)), key.all());
+        assert_eq!(range.buckets(&SPEC, None), no_ring());
+        range.narrow((Bound::Excluded(at(1000)), Bound::Included(at(3000))));
+        let windows = doc! { "$lte": at(3000), "$gt": at(1000) };
+        let mut all = no_ring();
+        all.insert("window", windows.clone());
+        assert_eq!(range.buckets(&SPEC, None), all);
+        let ids = doc! { "_id": { "$gte": "a_0000000001", "$lt": "a_0000000004" }, "k": "a" };
+        let mut of_key = ids;
+        of_key.insert("window", windows);
+        assert_eq!(range.buckets(&SPEC, Some(&key)), of_key);
+        range.narrow(at(2000)..at(3000));
+        let both = doc! { "$lte": at(3000), "$gt": at(1000), "$gte": at(2000), "$lt": at(3000) };
+        assert_eq!(range.0, both);
+    }
+}

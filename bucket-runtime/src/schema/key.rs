@@ -1,5 +1,8 @@
 //! The parts of a key: the trait for a key field's type, and keys of several fields.
 
+#[cfg(test)]
+mod tests;
+
 use std::{any::Any, borrow::Cow};
 
 use mongodb::bson::{Bson, Decimal128, Uuid, oid::ObjectId};

@@ -38,3 +38,18 @@ pub(crate) const fn is_same(one: &str, other: &str) -> bool {
     }
     at == one.len() && at == other.len()
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn names_are_compared_as_texts_are(one in "[ab]{0,3}", other in "[ab]{0,3}") {
+            prop_assert_eq!(is_same(&one, &other), one == other);
+            prop_assert!(is_same(&one, &one.clone()));
+        }
+    }
+}

@@ -111,7 +111,7 @@ tuples!((A)(A, B)(A, B, C)(A, B, C, D));
 
 #[cfg(test)]
 mod tests {
-    use mongodb::bson::{Bson, Timestamp};
+    use mongodb::bson::{Bson, Timestamp, doc};
     use serde::Serialize;
 
     use super::*;
@@ -158,6 +158,20 @@ mod tests {
     }
 
     #[test]
+    fn documents_and_arrays_take_what_is_said() {
+        for len in 0..=10 {
+            assert_eq!(measured(&vec![1.5; len]), array_size(len, 8), "{len}");
+        }
+        assert!(measured(&vec![1.5; 1234]) <= array_size(1234, 8));
+        let fields = [("a", 8), ("name", 8)];
+        assert_eq!(
+            measured(&doc! { "a": 1.5, "name": 2.5 }),
+            document_size(&fields)
+        );
+        assert_eq!(measured(&doc! {}), document_size(&[]));
+    }
+
+    #[test]
     fn texts_and_bytes_take_what_is_said_of_their_length() {
         fn holds<T: Serialize + LenField>(value: T) {
             let bound = T::FIXED + T::PER_BYTE * value.byte_len() as u64;
@@ -176,6 +190,13 @@ mod tests {
             }
         }
         holds(None::<String>);
+        // The old subtype has a second length; the last index of an array has up to eight digits.
+        let old = mongodb::bson::Binary {
+            subtype: 2.into(),
+            bytes: vec![],
+        };
+        assert_eq!(measured(&old), mongodb::bson::Binary::FIXED);
+        assert_eq!(Vec::<u8>::PER_BYTE, field("12345678", 8));
         assert_eq!(measured(&"ä".repeat(10)), string_size(20));
         assert_eq!(measured(&Bson::Null), 0);
     }

@@ -2,6 +2,8 @@
 
 mod id_format;
 mod rollup;
+#[cfg(test)]
+mod tests;
 
 pub use self::{
     id_format::{IdFormat, KeyName, Ordinal},

@@ -274,14 +274,42 @@ mod tests {
     fn common_types_are_read_directly() {
         let document = doc! {
             "date": DateTime::MAX, "time": DateTime::MIN, "id": ObjectId::new(), "text": "MDB",
-            "side": "Buy", "number": 7,
+            "side": "Buy", "number": 7, "none": null, "yes": true, "no": false, "long": 7_i64, "float": 0.5,
+            "decimal": Decimal128::from_bytes([1; 16]), "uuid": Uuid::from_bytes([1; 16]),
+            "bytes": Binary { subtype: BinarySubtype::Generic, bytes: vec![1, 2] },
         };
         let document = RawDocumentBuf::from_document(&document).unwrap();
         let fields = RawFields::of(document.as_bytes()).unwrap();
-        let [date, time, id, text, side, number] =
-            Vec::from_iter(fields.map(|field| field.unwrap()))
-                .try_into()
-                .unwrap();
+        let fields = Vec::from_iter(fields.map(|field| field.unwrap()));
+        let [
+            date,
+            time,
+            id,
+            text,
+            side,
+            number,
+            none,
+            yes,
+            no,
+            long,
+            float,
+            decimal,
+            uuid,
+            bytes,
+        ] = fields.try_into().unwrap();
+        assert_eq!(<()>::deserialize(Direct(none)).ok(), Some(()));
+        let bools = [yes, no].map(|field| bool::deserialize(Direct(field)).ok());
+        assert_eq!(bools, [Some(true), Some(false)]);
+        assert_eq!(i64::deserialize(Direct(long)).ok(), Some(7));
+        assert_eq!(f64::deserialize(Direct(float)).ok(), Some(0.5));
+        assert_eq!(same_type(&decimal), Some(Decimal128::from_bytes([1; 16])));
+        assert_eq!(same_type(&uuid), Some(Uuid::from_bytes([1; 16])));
+        assert_eq!(same_type::<Uuid>(&bytes), None);
+        let binary = same_type::<Binary>(&bytes);
+        assert_eq!(binary.map(|binary| binary.bytes), Some(vec![1, 2]));
+        assert_eq!(<&[u8]>::deserialize(Direct(bytes)).ok(), Some(&[1, 2][..]));
+        let optional = read::<OptionalDate>(date).unwrap();
+        assert_eq!(optional._at, Some(DateTime::MAX));
         assert_eq!(same_type(&date), Some(DateTime::MAX));
         assert_eq!(same_type(&time), Some(Some(DateTime::MIN)));
         assert!(same_type::<ObjectId>(&id).is_some());
@@ -289,5 +317,13 @@ mod tests {
         assert!(String::deserialize(Direct(text)).is_ok());
         assert!(Variant::deserialize(Direct(side)).is_ok());
         assert!(Option::<Newtype<u8>>::deserialize(Direct(number)).is_ok());
+    }
+
+    /// A type with two forms is read in the one in which it is written: an address is not a text.
+    #[test]
+    fn a_value_is_not_read_in_its_readable_form() {
+        let document = RawDocumentBuf::from_document(&doc! { "v": "127.0.0.1" }).unwrap();
+        let field = RawFields::of(document.as_bytes()).unwrap().next().unwrap();
+        assert!(std::net::IpAddr::deserialize(Direct(field.unwrap())).is_err());
     }
 }

@@ -130,7 +130,7 @@ pub(crate) fn whole(value: &Bson) -> Option<i64> {
 mod tests {
     use std::{collections::BTreeMap, net::IpAddr};
 
-    use mongodb::bson::doc;
+    use mongodb::bson::{DateTime, Decimal128, Timestamp, Uuid, doc, oid::ObjectId};
 
     use super::*;
 
@@ -142,6 +142,52 @@ mod tests {
         let written = element(&doc! { "n": 1 }).unwrap();
         assert_eq!(written, Bson::Document(doc! { "n": 1 }));
         assert!(!matches!(element(&address).unwrap(), Bson::String(_)));
+    }
+
+    #[test]
+    fn a_size_is_that_of_the_bytes() {
+        let array = |len| Bson::Array(vec![1.into(); len]);
+        let document = doc! {
+            "": null, "int": 1, "long": 1_i64, "double": 1.5, "yes": true, "text": "äö", "none": [], "deep": {},
+            "nine": array(9), "ten": array(10), "eleven": array(11), "many": array(101), "documents": [{ "a": 1 }],
+            "at": DateTime::MAX, "id": ObjectId::new(), "decimal": "1".parse::<Decimal128>().unwrap(),
+            "at_once": Timestamp { time: 1, increment: 2 }, "uuid": Uuid::new(), "least": Bson::MinKey,
+        };
+        assert_eq!(
+            document_size(&document),
+            bytes::write(&document).unwrap().len()
+        );
+        for value in document.values() {
+            let element = Element::of(value).unwrap();
+            assert_eq!(element.value_size(), value_size(value), "{value}");
+            assert_eq!(
+                element.size(),
+                value_size(value) + document_size(&doc! { "value": null })
+            );
+        }
+    }
+
+    #[test]
+    fn values_are_counted_until_one_exceeds_the_bytes() {
+        let count = |bytes| count_within(bytes, [3, 4, 1]);
+        assert_eq!(
+            [count(2), count(3), count(6), count(7), count(8), count(9)],
+            [0, 1, 1, 2, 3, 3]
+        );
+    }
+
+    #[test]
+    fn a_number_without_a_fraction_is_whole() {
+        assert_eq!((whole(&2.0.into()), whole(&2.5.into())), (Some(2), None));
+        assert_eq!(
+            (
+                whole(&Bson::Int32(2)),
+                whole(&Bson::Int64(2)),
+                whole(&"2".into())
+            ),
+            (Some(2), Some(2), None)
+        );
+        assert_eq!(comparable(&2.0.into()), comparable(&Bson::Int32(2)));
     }
 
     #[test]

@@ -68,3 +68,74 @@ fn hides_type(value: &Bson) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use mongodb::bson::{doc, oid::ObjectId};
+
+    use super::*;
+
+    const HEX: &str = "0123456789abcdef01234567";
+
+    /// serde reads the first one as the second.
+    fn stored_and_read() -> [Bson; 2] {
+        let id = ObjectId::parse_str(HEX).unwrap();
+        [doc! { "$oid": HEX }.into(), id.into()]
+    }
+
+    #[test]
+    fn what_did_not_change_is_restored() {
+        let [stored, read] = stored_and_read();
+        let document = |id: &Bson, n: i32| Bson::from(doc! { "id": id, "deep": [{ "id": id }, n] });
+        let after = restored(
+            &document(&stored, 1),
+            &document(&read, 1),
+            document(&read, 2),
+        );
+        assert_eq!(after, document(&stored, 2));
+        // serde may have made one value of a whole document.
+        let list = Bson::from(doc! { "list": [&stored] });
+        assert_eq!(restored(&list, &"all".into(), "all".into()), list);
+        let added = |id: &Bson| Bson::from(doc! { "id": id, "new": &read });
+        let before = doc! { "id": &read }.into();
+        assert_eq!(
+            restored(&doc! { "id": &stored }.into(), &before, added(&read)),
+            added(&stored)
+        );
+    }
+
+    #[test]
+    fn what_changed_is_as_it_was_changed() {
+        let [stored, read] = stored_and_read();
+        assert_eq!(restored(&stored, &read, 7.into()), 7.into());
+        // A value whose type serde keeps: the server has it as it was read.
+        assert_eq!(restored(&1.into(), &2.into(), 2.into()), 2.into());
+        // Elements of arrays of other lengths are not each other's.
+        let array = |of: &[&Bson]| Bson::Array(of.iter().map(|value| (*value).clone()).collect());
+        let shorter = restored(
+            &array(&[&stored, &stored]),
+            &array(&[&read, &read]),
+            array(&[&read]),
+        );
+        assert_eq!(shorter, array(&[&read]));
+        let read_as_fewer = restored(&array(&[&stored]), &array(&[&read, &read]), array(&[&read]));
+        assert_eq!(read_as_fewer, array(&[&read]));
+    }
+
+    #[test]
+    fn a_size_is_that_of_the_value_alone() {
+        let text = "four".to_owned();
+        for (value, bytes) in [
+            (Bson::Int32(1), 4),
+            (Bson::String(text), 4 + 5),
+            (doc! {}.into(), 5),
+            (Bson::Array(vec![Bson::Null]), 5 + 3),
+        ] {
+            assert_eq!(
+                size(&RawBson::try_from(value.clone()).unwrap()),
+                bytes,
+                "{value}"
+            );
+        }
+    }
+}

@@ -37,3 +37,24 @@ impl<'de> Visitor<'de> for FieldName {
         Ok(Cow::Owned(name))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde::de::{
+        IntoDeserializer,
+        value::{BorrowedStrDeserializer, Error},
+    };
+
+    use super::*;
+
+    #[test]
+    fn a_name_is_borrowed_if_the_format_lends_it() {
+        let lent = FieldName.deserialize(BorrowedStrDeserializer::<Error>::new("a"));
+        assert!(matches!(lent, Ok(Cow::Borrowed("a"))));
+        let shown = IntoDeserializer::<Error>::into_deserializer("a");
+        let given = IntoDeserializer::<Error>::into_deserializer("a".to_owned());
+        for read in [FieldName.deserialize(shown), FieldName.deserialize(given)] {
+            assert_eq!(read, Ok("a".into()));
+        }
+    }
+}

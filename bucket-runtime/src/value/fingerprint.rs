@@ -24,3 +24,18 @@ pub(crate) fn of_element(element: &Bson, names: Option<&[&str]>) -> u32 {
     };
     (fingerprint(&told) >> 32) as u32
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tokens of other versions hold these.
+    #[test]
+    fn fingerprints_never_change() {
+        let element = || Bson::from(doc! { "ticker": "MDB", "qty": 419 });
+        assert_eq!(fingerprint(&doc! { "a": 1 }), 0x7126_6eda_69e3_5365);
+        assert_eq!(of_element(&element(), None), 0x8a7e_303b);
+        assert_eq!(of_element(&element(), Some(&["qty", "none"])), 0xc83_a8fb);
+        assert_eq!(of_element(&419.into(), Some(&["qty"])), 0x2b13_0bac);
+    }
+}

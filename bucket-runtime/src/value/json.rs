@@ -159,6 +159,22 @@ mod tests {
     }
 
     #[test]
+    fn a_document_that_only_looks_like_bytes_is_read_as_it_is() {
+        let binary = |subtype| Binary {
+            subtype,
+            bytes: vec![1, 2],
+        };
+        for document in [
+            doc! { BYTES: binary(BinarySubtype::Uuid), "_id": 1 },
+            doc! { BYTES: binary(BinarySubtype::Generic), "other": 1 },
+            doc! { BYTES: "text" },
+        ] {
+            let line = serde_json::to_string(&ExtendedJson(&document)).unwrap();
+            assert_eq!(read(&line).unwrap(), document);
+        }
+    }
+
+    #[test]
     fn rare_values_stay_extended_json() {
         let regex = Regex {
             pattern: String::from("a.b"),

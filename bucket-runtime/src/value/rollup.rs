@@ -14,6 +14,8 @@
 mod arithmetic;
 pub(crate) mod check;
 mod field;
+#[cfg(test)]
+mod tests;
 pub(crate) mod totals;
 
 use std::{fmt, marker::PhantomData, ops::Deref};

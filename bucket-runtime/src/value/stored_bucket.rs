@@ -1,5 +1,8 @@
 //! A bucket as it is stored, read straight into the caller's types.
 
+#[cfg(test)]
+mod tests;
+
 use mongodb::{
     bson::{Bson, Document, RawArray, RawBsonRef, RawDocument, spec::ElementType},
     error::Error as DriverError,

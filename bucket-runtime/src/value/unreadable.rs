@@ -126,3 +126,28 @@ pub(crate) fn report(
         ))));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unreadable_element_is_reported_with_its_place() {
+        let mut reported = Vec::new();
+        let mut report_one: OnUnreadable<'_> =
+            Box::new(|error| reported.push(error.driver().map(ToString::to_string)));
+        let error = DriverError::custom("not a number".to_owned());
+        let unreadable = vec![Unreadable { place: 3, error }];
+        report("items", unreadable, &mut report_one, |error| {
+            Error::read(error, "shop.trades")
+        });
+        drop(report_one);
+        let [Some(text)] = &reported[..] else {
+            panic!("one error of the driver, not {reported:?}");
+        };
+        assert!(
+            text.contains("items.3: ") && text.contains("not a number"),
+            "{text}"
+        );
+    }
+}

@@ -94,3 +94,22 @@ pub(crate) fn has_twins(spec: &BucketSpec, field: &str) -> Document {
     let fewer = doc! { "$lt": [{ "$size": distinct }, { "$size": &all }] };
     doc! { "$cond": [{ "$isArray": [&all] }, fewer, false] }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The server takes numbers of any type for equal.
+    #[test]
+    fn twins_are_told_by_their_identities() {
+        let elements = [
+            doc! { "n": 7, "text": "a" }.into(),
+            doc! { "n": 8, "text": "a" }.into(),
+            doc! { "n": 7.0, "text": "b" }.into(),
+            doc! { "text": "c" }.into(),
+            doc! { "text": "c" }.into(),
+        ];
+        assert!(twins("n", &elements).eq([&Bson::from(7.0)]));
+        assert!(twins(WHOLE_ITEM, &elements).eq([&elements[4]]));
+    }
+}

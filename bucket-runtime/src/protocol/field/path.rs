@@ -249,3 +249,54 @@ const fn joined(outer: &str, name: &str) -> Text {
     };
     empty.push(outer).push(dot).push(name)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn names_are_joined_by_a_dot_unless_one_is_empty(outer in "[aä.]{0,3}", name in "[bö]{0,3}") {
+            let both = [&*outer, &*name].into_iter().filter(|text| !text.is_empty());
+            let both = both.collect::<Vec<_>>().join(".");
+            let text = joined(&outer, &name);
+            prop_assert_eq!(text.as_str(), both);
+        }
+    }
+
+    #[test]
+    fn a_path_of_the_maximum_length_is_not_too_long() {
+        let (outer, name) = ("o".repeat(MAX_PATH - 2), "n");
+        assert_eq!(joined(&outer, name).as_str().len(), MAX_PATH);
+        assert!(std::panic::catch_unwind(|| joined(&outer, "nn").len).is_err());
+    }
+
+    struct Named;
+
+    impl Names for Named {
+        const NAMES: &'static [&'static str] = &["a"];
+    }
+
+    impl Variants for Named {
+        const SHAPE: Shape = Shape::External;
+    }
+
+    #[test]
+    fn a_value_in_an_option_may_be_missing_and_another_one_may_not() {
+        fn read<P: Presence>(stored: impl Into<Bson>) -> Option<P::Value<i32>> {
+            P::read(stored.into(), |stored| stored.as_i32())
+        }
+        assert_eq!((read::<()>(7), read::<()>(Bson::Null)), (Some(7), None));
+        assert_eq!(read::<InOption>(7), Some(Some(7)));
+        assert_eq!(
+            (read::<InOption>(Bson::Null), read::<InOption>("x")),
+            (Some(None), None)
+        );
+        assert_eq!(read::<At<Root, Named, 0>>(7), Some(7));
+        assert_eq!(read::<At<InOption<Root>, Named, 0>>(Bson::Null), Some(None));
+        assert_eq!(read::<OptionAt<Root, Named, 0>>(7), Some(7));
+        assert_eq!(read::<AtVariant<Root, Named, 0>>(7), Some(7));
+    }
+}

@@ -85,6 +85,29 @@ mod tests {
     }
 
     #[test]
+    fn buckets_decide_a_single_condition_that_is_not_written_out() {
+        let decide = |filter: Filter<i64>| filter.node.is_decided_by_buckets();
+        assert!(decide(ITEM.gt(5)) && !decide(ITEM.is(doc! { "$gt": 5 })) && !decide(!ITEM.gt(5)));
+    }
+
+    /// Beside one on the whole item.
+    #[test]
+    fn conditions_on_fields_of_an_item_are_on_one_element() {
+        const FIELD: Field<i64, i64, Plain, Root> = Field::new("a");
+        let of_bucket = |filter: Filter<i64>| ITEM.gt(5).and(filter).node.of_bucket("items");
+        let beside = |other: Document| {
+            doc! { "$and": [{ "items": { "$elemMatch": { "$gt": 5_i64 } } }, other] }
+        };
+        let field = || FIELD.is(doc! { "$gt": 7 });
+        let of_field = doc! { "items": { "$elemMatch": { "a": { "$gt": 7 } } } };
+        assert_eq!(of_bucket(field()), beside(of_field));
+        let not = doc! { "items": { "$elemMatch": { "$nor": [{ "a": { "$gt": 7 } }] } } };
+        assert_eq!(of_bucket(!field()), beside(not));
+        assert_eq!(of_bucket(!ITEM.is(doc! { "$gt": 7 })), beside(doc! {}));
+        assert_eq!(of_bucket(!Filter::default()), beside(doc! { "$nor": [{}] }));
+    }
+
+    #[test]
     fn operators_that_are_written_out_exclude_no_document() {
         let [item, document] = both(ITEM.is(doc! { "$mod": [2, 0] }));
         assert_eq!(item, doc! { "items": { "$mod": [2, 0] } });

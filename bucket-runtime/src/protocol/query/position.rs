@@ -183,6 +183,93 @@ mod tests {
         }
     }
 
+    const BUCKET: &str = "1_0000000000";
+
+    #[test]
+    fn a_query_starts_so_that_the_nearest_neighbour_comes_first() {
+        let start = |side, newest_first| position(&[5, 6, 7], 2, side).start(newest_first);
+        let at = |at| QueryStart {
+            at: Some(at),
+            ..QueryStart::of_bucket(BUCKET.to_owned())
+        };
+        // The second element is before the position, and the third one after it.
+        assert_eq!(start(NeighbourSide::Before, false), at(1));
+        assert_eq!(start(NeighbourSide::Before, true), at(2));
+        assert_eq!(start(NeighbourSide::After, false), at(2));
+        assert_eq!(start(NeighbourSide::After, true), at(3));
+        let without = ItemPosition {
+            neighbours: vec![],
+            ..position(&[5, 6, 7], 2, NeighbourSide::After)
+        };
+        assert_eq!((without.start(false), without.start(true)), (at(2), at(2)));
+    }
+
+    #[test]
+    fn the_server_sends_a_given_neighbour_once_more() {
+        let query = |newest_first| Query {
+            newest_first,
+            skip: 3,
+            limit: Some(10),
+            ..Query::everything()
+        };
+        let resumed = |side, newest_first| {
+            let resumed = query(newest_first).resumed_at(&position(&[5, 6, 7], 2, side));
+            (resumed.skip, resumed.limit)
+        };
+        assert_eq!(resumed(NeighbourSide::Before, false), (0, Some(14)));
+        assert_eq!(resumed(NeighbourSide::Before, true), (0, Some(13)));
+        assert_eq!(resumed(NeighbourSide::After, true), (0, Some(14)));
+        assert_eq!(resumed(NeighbourSide::After, false), (0, Some(13)));
+        let none = ItemPosition {
+            neighbours: vec![],
+            ..position(&[5], 1, NeighbourSide::Before)
+        };
+        assert_eq!(query(false).resumed_at(&none).limit, Some(13));
+    }
+
+    #[test]
+    fn farther_neighbours_are_those_of_an_adjoining_position() {
+        let near = ItemPosition {
+            neighbours: vec![9, 8],
+            ..position(&[], 0, NeighbourSide::Before)
+        };
+        let far = || ItemPosition {
+            neighbours: Vec::from_iter((0..=8).rev()),
+            ..near.clone()
+        };
+        let joined = near.clone().with_farther_of(Some(&far()));
+        assert_eq!(joined.neighbours, [9, 8, 7, 6, 5, 4, 3, 2]);
+        for other in [
+            ItemPosition {
+                bucket: "1_0000000001".to_owned(),
+                ..far()
+            },
+            ItemPosition {
+                side: NeighbourSide::After,
+                ..far()
+            },
+            ItemPosition {
+                neighbours: vec![7, 6],
+                ..far()
+            },
+        ] {
+            assert_eq!(near.clone().with_farther_of(Some(&other)), near);
+        }
+        assert_eq!(near.clone().with_farther_of(None), near);
+    }
+
+    #[test]
+    fn a_position_whose_neighbours_are_gone_is_where_nothing_is_left_out() {
+        let position = position(&[5, 6, 7], 2, NeighbourSide::Before);
+        let found = |newest_first| position.find_among(&numbered(&[7]), newest_first);
+        let at = |before| ItemPosition {
+            before,
+            neighbours: vec![],
+            ..position.clone()
+        };
+        assert_eq!((found(false), found(true)), (at(0), at(2)));
+    }
+
     proptest! {
         #[test]
         fn a_position_is_found_again_unless_all_neighbours_are_gone(

@@ -1,5 +1,8 @@
 //! The maximum size of a full bucket, computed at compile time.
 
+#[cfg(test)]
+mod tests;
+
 use crate::schema::{
     size::{
         document_size,
@@ -273,39 +276,6 @@ impl Message {
         match std::str::from_utf8(self.bytes.split_at(self.len).0) {
             Ok(text) => text,
             Err(_) => panic!("a text that was put together of texts"),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-        #[test]
-        fn the_capacity_that_is_named_is_the_largest_that_fits(
-            head in 0_u64..1 << 10,
-            element in 5_u64..1 << 16,
-            max in 1_u64 << 10..1 << 24,
-        ) {
-            let fits = |capacity| head + elements(capacity, element) <= max;
-            let named = fitting(head, element, max);
-            prop_assert!(named == 0 || fits(named));
-            prop_assert!(named == crate::MAX_CAPACITY || !fits(named + 1));
-        }
-
-        #[test]
-        fn numbers_are_spelled_as_usual(number in 0..u64::MAX, shift in 0_u32..64) {
-            let number = number >> shift;
-            let message = Message::new().text("<").number(number).text(">");
-            prop_assert_eq!(message.as_str(), format!("<{number}>"));
-        }
-
-        #[test]
-        fn digits_are_those_of_the_last_index(len in 1_u64..1_000_000) {
-            prop_assert_eq!(digits(len), (len - 1).to_string().len() as u64);
         }
     }
 }

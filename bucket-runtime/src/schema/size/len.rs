@@ -102,3 +102,20 @@ impl TooLong {
         (len as u64 > u64::from(max)).then_some(Self { field, len, max })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_of_the_maximum_length_is_not_too_long() {
+        let check = |text: &str| TooLong::check("ticker", &text.to_owned(), 3);
+        assert_eq!((check("ab"), check("abc")), (None, None));
+        let (field, len, max) = ("ticker", 4, 3);
+        assert_eq!(check("abcd"), Some(TooLong { field, len, max }));
+        assert_eq!(
+            TooLong::check("ticker", &Some("äö".to_owned()), 3),
+            Some(TooLong { field, len, max })
+        );
+    }
+}

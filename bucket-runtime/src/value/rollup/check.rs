@@ -246,6 +246,10 @@ mod tests {
         assert_eq!(of(8, 5, 5), wrong("min", 5_i64));
         // The shell may write 32-bit integers, which the struct can read; it cannot read floats or text.
         assert_eq!(fault_of(stored(8, 3, 5), &values), None);
+        let doubles = [Bson::Double(3.0), Bson::Double(5.0)];
+        assert_eq!(fault_of(stored(8, 3, 5), &doubles), None);
+        let decimals = ["3", "5"].map(|text| Bson::Decimal128(text.parse().unwrap()));
+        assert_eq!(fault_of(stored(8, 3, 5), &decimals), None);
         assert_eq!(fault_of(stored(8.0, 3, 5), &values), wrong("sum", 8.0));
         assert_eq!(fault_of(stored(8, "3", 5), &values), wrong("min", "3"));
         assert_eq!(
@@ -281,6 +285,21 @@ mod tests {
         ] {
             assert_eq!(fault_of(stored, &[Bson::Int64(1)]), blocks(path, value));
         }
+        // A sum that is not kept is not added to.
+        let ends = BucketSpec {
+            rollups: const { &[RollupName::new("n").min()] },
+            ..SPEC
+        };
+        let of = |part| {
+            faults(
+                &ends,
+                Some(&doc! { "n": { part: "x" } }.into()),
+                0,
+                Some(&[]),
+            )
+        };
+        assert!(matches!(&of("count")[..], [(_, Fault::Blocks { .. })]));
+        assert!(!matches!(&of("sum")[..], [(_, Fault::Blocks { .. })]));
         assert_eq!(
             faults(&SPEC, None, 0, Some(&[])),
             [("n", Fault::Incomplete)]
@@ -294,6 +313,7 @@ mod tests {
         let of = |stored: Document| fault_of(doc! { "n": stored }.into(), &[]);
         assert_eq!(of(doc! { "count": 0 }), None);
         assert_eq!(of(doc! { "count": 0, "sum": 0 }), None);
+        assert_eq!(of(doc! { "count": 0, "sum": 0_i64 }), None);
         assert_eq!(of(doc! { "count": 0, "sum": 1 }), wrong("sum", 1));
         assert_eq!(of(doc! { "count": 0, "max": 1 }), wrong("max", 1));
         assert_eq!(of(doc! { "count": 0, "missing": 1 }), wrong("missing", 1));
@@ -314,6 +334,7 @@ mod tests {
         }
         let values = [Bson::Double(inf), Bson::Double(1.0)];
         assert_eq!(fault_of(stored(1.0, 1.0, inf), &values), wrong("sum", 1.0));
+        assert!(fault_of(stored(f64::NAN, 1.0, inf), &values).is_some());
         let decimal = |text: &str| Bson::Decimal128(text.parse().unwrap());
         for (a, b, sum, min, max) in [
             ("0.10", "0.2", "0.3", "0.1", "0.20"),
