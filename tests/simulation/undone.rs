@@ -47,6 +47,8 @@ pub enum Safeguard {
     NewKeys,
     /// An import of archived buckets replaces a bucket that is as it was read.
     Replaced,
+    /// The first transaction of a migration that stores items looks for buckets.
+    FirstItems,
     /// A migration copies only what a majority has.
     MajorityCopy,
     /// An opening in a numbered slot stands behind a statement that changes the ring.
@@ -58,7 +60,7 @@ pub enum Safeguard {
 
 impl Safeguard {
     /// All of them.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::UniqueIndexes,
         Self::Numbers,
         Self::Conflicts,
@@ -77,6 +79,7 @@ impl Safeguard {
         Self::Step,
         Self::NewKeys,
         Self::Replaced,
+        Self::FirstItems,
         Self::MajorityCopy,
         Self::RingGuard,
         Self::NoLateCopies,
@@ -98,7 +101,7 @@ impl Safeguard {
         match self {
             Self::Step | Self::NewKeys => Some(Transfer::Flat),
             Self::Replaced => Some(Transfer::Archive),
-            Self::MajorityCopy => Some(Transfer::Migration),
+            Self::FirstItems | Self::MajorityCopy => Some(Transfer::Migration),
             _ => None,
         }
     }
@@ -114,6 +117,13 @@ impl Safeguard {
             Self::NewKeys if is_part(command) => {
                 if let Some(filter) = part(command, &["filter"])
                     && filter.contains_key("$or")
+                {
+                    *filter = doc! { "_id": "none" };
+                }
+            }
+            Self::FirstItems if is_part(command) => {
+                if let Some(filter) = part(command, &["filter"])
+                    && filter.is_empty()
                 {
                     *filter = doc! { "_id": "none" };
                 }

@@ -197,6 +197,9 @@ impl<'f, O: Bucket, T: Bucket> Migration<'f, O, T> {
     async fn store(&mut self, mut next: MigrationState, items: Vec<O>) -> Result<()> {
         let engine = &self.transfer.engine;
         let mut chunk = Chunk::default();
+        if next.items == 0 {
+            chunk.begin_collection();
+        }
         for item in items.into_iter().map(&mut self.convert) {
             bulk::check(engine, &item)?;
             let scope = item.scope().by(engine.index.get());

@@ -17,6 +17,8 @@ pub(in crate::maintain) struct Chunk {
     items: usize,
     /// Keys that may have no bucket yet.
     pub(super) new_keys: Vec<KeyScope>,
+    /// Whether there may be no bucket at all yet.
+    pub(super) is_first: bool,
 }
 
 /// The items of one key or window.
@@ -57,6 +59,11 @@ impl Chunk {
     /// Notes that the next items are of this key, which may have no bucket yet.
     pub(in crate::maintain) fn begin_new_key(&mut self, key: KeyScope) {
         self.new_keys.push(key);
+    }
+
+    /// Notes that there may be no bucket at all yet.
+    pub(in crate::maintain) fn begin_collection(&mut self) {
+        self.is_first = true;
     }
 
     pub(in crate::maintain) fn is_empty(&self) -> bool {

@@ -32,6 +32,7 @@ pub(super) struct StoreChunk {
     next: Document,
     keys: Vec<KeyItems>,
     new_keys: Vec<KeyScope>,
+    is_first: bool,
     /// The commands that store all items, if they can be planned.
     commands: Option<Commands>,
     /// Whether the server refused the commands: somebody else writes to the collection, the items of one moment have
@@ -55,6 +56,7 @@ impl StoreChunk {
             next,
             keys,
             new_keys: chunk.new_keys,
+            is_first: chunk.is_first,
             is_refused: AtomicBool::new(false),
             leaves_out_present: transfer.leaves_out_present,
         })
@@ -64,11 +66,26 @@ impl StoreChunk {
         // This comes first, so that buckets which an earlier attempt or call has just committed are recognised as
         // its own.
         self.record.advance(self.next.clone(), session).await?;
+        if self.is_first && !self.keys.is_empty() {
+            self.refuse_any(session).await?;
+        }
         refuse_keys(&self.engine, &self.new_keys, Some(&mut *session)).await?;
         match &self.commands {
             Some(commands) if !self.is_refused.load(Relaxed) => self.send(commands, session).await,
             _ => self.append(session).await,
         }
+    }
+
+    /// An error if there is any bucket: since the call looked, another one has begun, and ended.
+    async fn refuse_any(&self, session: &mut ClientSession) -> Result<()> {
+        let target = self.engine.server.target();
+        let id = Range::unordered().project(doc! { "_id": 1 });
+        let any = target
+            .find(Document::new(), id)
+            .first(Some(session))
+            .await?;
+        let id = any.and_then(|bucket| Some(bucket.get("_id")?.to_string()));
+        id.map_or(Ok(()), |id| Err(target.error(Kind::KeyTaken(id))))
     }
 
     async fn send(&self, commands: &Commands, session: &mut ClientSession) -> Result<()> {
