@@ -16,6 +16,7 @@ use bucket_runtime::{
 use futures_util::{FutureExt, future::BoxFuture};
 
 use crate::{
+    filter::number,
     network::{Network, labelled},
     world::statements,
 };
@@ -44,13 +45,22 @@ struct Sessions {
     /// The transactions, each with whether it has sent anything.
     transactions: HashMap<String, bool>,
     /// Short names for the trace.
-    names: HashMap<String, String>,
+    names: HashMap<Vec<u8>, String>,
 }
 
 impl Sessions {
     fn name(&mut self, id: &Document) -> String {
-        let next = format!("s{}", self.names.len());
-        self.names.entry(id.to_string()).or_insert(next).clone()
+        let bytes = match id.get("id") {
+            Some(Bson::Binary(id)) => &*id.bytes,
+            Some(Bson::String(id)) => id.as_bytes(),
+            other => panic!("{other:?} is no session"),
+        };
+        if let Some(name) = self.names.get(bytes) {
+            return name.clone();
+        }
+        let name = format!("s{}", self.names.len());
+        self.names.insert(bytes.to_vec(), name.clone());
+        name
     }
 }
 
@@ -90,7 +100,10 @@ impl Driver {
             return self.carry_in_transaction(handle, session, command).await;
         }
         let statements = statements(&command);
-        let is_of_many = |statement: &&Document| statement.contains_key("multi");
+        let is_of_many = |statement: &&Document| {
+            let limit = statement.get("limit").and_then(number);
+            statement.contains_key("multi") || limit == Some(0)
+        };
         let is_numbered = !statements.is_empty() && !statements.iter().any(is_of_many);
         let repeats = is_numbered || READS.iter().any(|read| command.contains_key(*read));
         if is_action && is_numbered {

@@ -56,7 +56,11 @@ async fn replay(db: &Database, name: &str, outcome: Outcome, sessions: &mut Sess
             }
         };
         let answer = ask(db, name, &recorded, session).await;
-        let (answer, simulated) = (comparable(answer), comparable(recorded.answer));
+        let (mut answer, mut simulated) = (comparable(answer), comparable(recorded.answer));
+        if recorded.command.contains_key("limit") && !recorded.command.contains_key("sort") {
+            // Which of them come first is not said.
+            [&mut answer, &mut simulated].map(count_rows);
+        }
         assert_eq!(answer, simulated, "{name}: {}", recorded.command);
     }
     let [buckets, parents] = [outcome.documents, outcome.parents];
@@ -160,6 +164,13 @@ fn refusal(error: Error) -> Refusal {
     match *error.kind {
         ErrorKind::Command(error) => (error.code, error.message),
         other => panic!("{other}"),
+    }
+}
+
+/// Leaves of an answer only how many rows it has.
+fn count_rows<E>(answer: &mut Result<Answered, E>) {
+    if let Ok(Answered::Read(rows)) = answer {
+        rows.fill(Document::new());
     }
 }
 

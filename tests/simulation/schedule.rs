@@ -163,8 +163,10 @@ impl Simulator {
             _ => rings as u32,
         };
         let all = [Transfer::Flat, Transfer::Archive, Transfer::Migration];
-        let transfer = undone.and_then(Safeguard::transfer);
-        let transfer = transfer.or_else(|| all.get(transfers as usize).copied());
+        let transfer = match undone {
+            Some(safeguard) => safeguard.transfer(),
+            None => all.get(transfers as usize).copied(),
+        };
         let transfer = transfer.filter(|_| H::IS_OF_BUCKETS && !is_of_change);
         let changes = H::IS_OF_BUCKETS && self.changes && (changes == 0 || is_of_change);
         let changes = changes && matches!(transfer, None | Some(Transfer::Flat));

@@ -147,7 +147,10 @@ impl Store {
 
     pub(crate) fn insert(&mut self, new: Document) -> Result<Effect, Refusal> {
         self.check_unique(&new, None)?;
-        self.documents.push(new.into());
+        let id = new.get("_id").map(|id| ("_id".to_owned(), id.clone()));
+        // The server stores the id first.
+        self.documents
+            .push(Arc::new(id.into_iter().chain(new).collect()));
         Ok(Effect {
             n: 1,
             ..Effect::default()

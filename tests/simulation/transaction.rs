@@ -37,6 +37,11 @@ pub(crate) fn is_aborted((code, _): &Refusal) -> bool {
 const WRITE_CONFLICT: i32 = 112;
 const NO_SUCH_TRANSACTION: i32 = 251;
 
+fn write_conflict() -> Refusal {
+    let text = "Caused by :: Write conflict during plan execution".to_owned();
+    (WRITE_CONFLICT, text)
+}
+
 /// Whether the command is a transaction's.
 pub(crate) fn is_part(command: &Document) -> bool {
     command.contains_key("autocommit")
@@ -58,11 +63,18 @@ impl World {
         if !self.has_transactions() || self.was_done(session, command, at).is_some() {
             return false;
         }
-        let mut trial = self.primary.clone();
-        if trial.carry_out(command, at).is_err() {
-            return false;
+        self.is_held(&self.wanted(&self.primary, command, at))
+    }
+
+    /// The places that a statement would take or leave, also those where another document stands: the server meets the
+    /// transaction that holds one before it refuses a second entry.
+    fn wanted(&self, state: &State, command: &Document, at: usize) -> Vec<Place> {
+        let mut trial = state.clone();
+        [&mut trial.store, &mut trial.parents, &mut trial.migrated].map(|it| it.is_lax = true);
+        match trial.carry_out(command, at) {
+            Ok(_) => trial.places(state, self.wire_version),
+            Err(_) => Vec::new(),
         }
-        self.is_held(&trial.places(&self.primary, self.wire_version))
     }
 
     /// Tells open transactions what has changed since a state.
@@ -142,13 +154,15 @@ impl World {
     ) -> Result<Effect, Refusal> {
         let mut open = self.take_transaction(session, command)?;
         let before = open.own.clone();
+        if self.is_held(&self.wanted(&before, command, at)) {
+            return Err(write_conflict());
+        }
         let effect = open.own.carry_out(command, at)?;
         let places = open.own.places(&before, self.wire_version);
         let has_changed = |place| open.passed.contains(place);
         let is_guarded = self.undone != Some(Safeguard::Conflicts);
-        if self.is_held(&places) || is_guarded && places.iter().any(has_changed) {
-            let text = "Caused by :: Write conflict during plan execution".to_owned();
-            return Err((WRITE_CONFLICT, text));
+        if is_guarded && places.iter().any(has_changed) {
+            return Err(write_conflict());
         }
         open.touched.extend(places);
         self.transactions.insert(session.to_owned(), open);

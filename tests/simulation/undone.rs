@@ -49,8 +49,6 @@ pub enum Safeguard {
     Replaced,
     /// The first transaction of a migration that stores items looks for buckets.
     FirstItems,
-    /// A migration copies only what a majority has.
-    MajorityCopy,
     /// An opening in a numbered slot stands behind a statement that changes the ring.
     RingGuard,
     /// No command arrives after its repetition was answered: of this the driver and the engine cannot be sure, and
@@ -60,7 +58,7 @@ pub enum Safeguard {
 
 impl Safeguard {
     /// All of them.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 21] = [
         Self::UniqueIndexes,
         Self::Numbers,
         Self::Conflicts,
@@ -80,7 +78,6 @@ impl Safeguard {
         Self::NewKeys,
         Self::Replaced,
         Self::FirstItems,
-        Self::MajorityCopy,
         Self::RingGuard,
         Self::NoLateCopies,
     ];
@@ -101,7 +98,7 @@ impl Safeguard {
         match self {
             Self::Step | Self::NewKeys => Some(Transfer::Flat),
             Self::Replaced => Some(Transfer::Archive),
-            Self::FirstItems | Self::MajorityCopy => Some(Transfer::Migration),
+            Self::FirstItems => Some(Transfer::Migration),
             _ => None,
         }
     }
@@ -128,7 +125,6 @@ impl Safeguard {
                     *filter = doc! { "_id": "none" };
                 }
             }
-            Self::MajorityCopy => remove(command, &["readConcern"]),
             Self::Unchanged => remove(command, &["query", "$expr"]),
             Self::SealedByRemoval => {
                 if let Ok(stages) = command.get_array_mut("update")

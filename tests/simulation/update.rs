@@ -8,6 +8,7 @@ use crate::filter::{compare, number};
 
 /// The document after the update. Those fields are set, too, that only a new document gets.
 pub(crate) fn updated(mut document: Document, update: &Document, is_new: bool) -> Document {
+    let known = document.len();
     for (operator, fields) in update {
         let fields = fields.as_document().cloned().unwrap_or_default();
         for (path, value) in fields {
@@ -23,7 +24,14 @@ pub(crate) fn updated(mut document: Document, update: &Document, is_new: bool) -
             }
         }
     }
-    document
+    in_order(document, known)
+}
+
+/// The server adds new fields in the order of their names, behind those that are there.
+fn in_order(document: Document, known: usize) -> Document {
+    let mut fields = Vec::from_iter(document);
+    fields[known..].sort_by(|(one, _), (other, _)| one.cmp(other));
+    fields.into_iter().collect()
 }
 
 /// The document with the last part of a path, which is created on the way, and the field's name there.
