@@ -59,7 +59,8 @@ async fn replay(db: &Database, name: &str, outcome: Outcome, sessions: &mut Sess
         let (mut answer, mut simulated) = (comparable(answer), comparable(recorded.answer));
         if recorded.command.contains_key("limit") && !recorded.command.contains_key("sort") {
             // Which of them come first is not said.
-            [&mut answer, &mut simulated].map(count_rows);
+            count_rows(&mut answer);
+            count_rows(&mut simulated);
         }
         assert_eq!(answer, simulated, "{name}: {}", recorded.command);
     }

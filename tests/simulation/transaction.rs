@@ -70,7 +70,9 @@ impl World {
     /// transaction that holds one before it refuses a second entry.
     fn wanted(&self, state: &State, command: &Document, at: usize) -> Vec<Place> {
         let mut trial = state.clone();
-        [&mut trial.store, &mut trial.parents, &mut trial.migrated].map(|it| it.is_lax = true);
+        for store in [&mut trial.store, &mut trial.parents, &mut trial.migrated] {
+            store.is_lax = true;
+        }
         match trial.carry_out(command, at) {
             Ok(_) => trial.places(state, self.wire_version),
             Err(_) => Vec::new(),

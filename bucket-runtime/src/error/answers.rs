@@ -5,7 +5,6 @@ use mongodb::{
     error::{
         CommandError, ErrorKind, InsertManyError, WriteConcernError, WriteError, WriteFailure,
     },
-    options::ServerAddress,
 };
 use serde::de::DeserializeOwned;
 
@@ -36,8 +35,9 @@ pub(super) fn write_concern() -> WriteConcernError {
 
 /// An argument that the driver refused, in these words. The driver offers no such error but to whoever names a
 /// port that is none, which the message repeats.
+#[cfg(feature = "tracing")]
 pub(super) fn refused_argument(message: &str) -> ErrorKind {
-    let error = ServerAddress::parse(format!("host:{message}")).unwrap_err();
+    let error = mongodb::options::ServerAddress::parse(format!("host:{message}")).unwrap_err();
     *error.kind
 }
 

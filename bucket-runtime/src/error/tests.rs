@@ -1,5 +1,7 @@
 //! Each error as a user meets it: its predicates and its text, which `snapshots/` holds.
 
+// It shows the names that only spans have.
+#[cfg(feature = "tracing")]
 mod of_driver;
 
 use std::{collections::BTreeSet, fmt::Write as _};
