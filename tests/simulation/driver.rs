@@ -96,7 +96,7 @@ impl Driver {
         }
         let session = session.map(|id| self.sessions().name(&id));
         let session = session.unwrap_or_default();
-        if is_action && self.is_in_transaction(&session) {
+        if self.is_in_transaction(&session) {
             return self.carry_in_transaction(handle, session, command).await;
         }
         let statements = statements(&command);

@@ -4,7 +4,7 @@ use std::{borrow::Cow, cmp::Ordering};
 
 use bucket_runtime::bson::{Bson, Document};
 
-use crate::expression::is_true;
+use crate::{expression::is_true, update::has_operators};
 
 /// Whether the document matches. An operator that is not known here is a panic that names it.
 pub(crate) fn matches(filter: &Document, document: &Document) -> bool {
@@ -42,7 +42,7 @@ fn list(filters: &Bson) -> impl Iterator<Item = &Document> {
 
 fn holds(value: Option<&Bson>, condition: &Bson) -> bool {
     let operators = condition.as_document();
-    let operators = operators.filter(|it| it.keys().any(|name| name.starts_with('$')));
+    let operators = operators.filter(|operators| has_operators(operators));
     let Some(operators) = operators else {
         return has(value, condition);
     };

@@ -1,6 +1,10 @@
 //! What the writers of a schedule call: buckets of several kinds, and parents with extras.
 
-use std::{collections::BTreeMap, convert::Infallible, future::Future};
+use std::{
+    collections::BTreeMap,
+    convert::Infallible,
+    future::{Future, ready},
+};
 
 use bucket_runtime::{
     Bucket, Buckets, CapacityProgress, Fields, Filter, ImportProgress, Imported, Ordinal, Outlier,
@@ -56,35 +60,42 @@ pub(crate) trait Handle: Clone + Send + Sync + 'static {
     /// Whether the item is there.
     fn update(&self, sensor: i64, n: i64) -> impl Future<Output = Result<bool>> + Send;
 
-    /// Whether its items are in buckets, whose capacity may change, and which imports add to.
-    const IS_OF_BUCKETS: bool;
-
-    /// Migrates all buckets, until this is done.
-    fn migrate(
-        db: &Database,
-        until: impl Future<Output = ()> + Send + 'static,
-    ) -> impl Future<Output = Result<u64>> + Send;
-
-    /// Imports the flat collection of this database.
-    fn import_flat(&self, db: &Database) -> impl Future<Output = Result<ImportProgress>> + Send;
-
-    /// Imports archived buckets.
-    fn import_lines(&self, lines: Vec<String>) -> impl Future<Output = Result<Imported>> + Send;
-
-    /// Gives the collection another capacity.
-    fn change_capacity(
-        db: &Database,
-        capacity: Capacity,
-        repack: bool,
-    ) -> impl Future<Output = Result<CapacityProgress>> + Send;
-
-    /// The numbers of those items that were not acknowledged.
-    /// In a session it is a transaction.
+    /// The numbers of those items that were not acknowledged. In a session, a load is a transaction.
     fn load(
         &self,
         items: Vec<(i64, i64)>,
         session: Option<ClientSession>,
     ) -> impl Future<Output = BTreeMap<i64, Told>> + Send;
+
+    /// Whether its items are in buckets. Only then the following is called.
+    const IS_OF_BUCKETS: bool = false;
+
+    /// Gives the collection another capacity.
+    fn change_capacity(
+        _db: &Database,
+        _capacity: Capacity,
+        _repack: bool,
+    ) -> impl Future<Output = Result<CapacityProgress>> + Send {
+        ready(Ok(CapacityProgress::default()))
+    }
+
+    /// Migrates all buckets, until this is done.
+    fn migrate(
+        _db: &Database,
+        _until: impl Future<Output = ()> + Send + 'static,
+    ) -> impl Future<Output = Result<u64>> + Send {
+        ready(Ok(0))
+    }
+
+    /// Imports the flat collection of this database.
+    fn import_flat(&self, _db: &Database) -> impl Future<Output = Result<ImportProgress>> + Send {
+        ready(Ok(ImportProgress::default()))
+    }
+
+    /// Imports archived buckets.
+    fn import_lines(&self, _lines: Vec<String>) -> impl Future<Output = Result<Imported>> + Send {
+        ready(Ok(Imported::default()))
+    }
 }
 
 /// A capacity to which a collection's may change.
@@ -290,7 +301,6 @@ macro_rules! families {
 
         impl Handle for Outliers<$name> {
             const IS_UNIQUE: bool = $name::SPEC.unique.is_some();
-            const IS_OF_BUCKETS: bool = false;
 
             fn is_in_order() -> bool {
                 true
@@ -318,29 +328,6 @@ macro_rules! families {
                 let of_number = $name::FIELDS.items.item().n.eq(n);
                 let change = |child: &mut Child| child.changes += 1;
                 Ok(self.update_item(&sensor, of_number, change).await?.is_some())
-            }
-
-            async fn change_capacity(
-                _db: &Database,
-                _capacity: Capacity,
-                _repack: bool,
-            ) -> Result<CapacityProgress> {
-                Ok(CapacityProgress::default())
-            }
-
-            async fn migrate(
-                _db: &Database,
-                _until: impl Future<Output = ()> + Send + 'static,
-            ) -> Result<u64> {
-                Ok(0)
-            }
-
-            async fn import_flat(&self, _db: &Database) -> Result<ImportProgress> {
-                Ok(ImportProgress::default())
-            }
-
-            async fn import_lines(&self, _lines: Vec<String>) -> Result<Imported> {
-                Ok(Imported::default())
             }
 
             async fn load(

@@ -9,7 +9,7 @@ use crate::{
     handle::Handle,
     judge::stored,
     network::Network,
-    schedule::{called, random_pause, stop},
+    schedule::{called, join, random_pause, stop},
     world::Told,
 };
 
@@ -64,11 +64,7 @@ impl Migrations {
     pub(crate) async fn finish<H: Handle>(mut self) {
         sleep(LATEST).await;
         self.are_writers_done.send_replace(true);
-        while let Some(done) = self.calls.join_next().await {
-            if let Err(panic) = done {
-                std::panic::resume_unwind(panic.into_panic());
-            }
-        }
+        join(&mut self.calls).await;
         self.network.world().is_rough = false;
         let db = self.client.database("m2");
         let migrated = H::migrate(&db, ready(())).await;

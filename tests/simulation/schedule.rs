@@ -149,8 +149,9 @@ impl Simulator {
         }
     }
 
-    /// Two or three handles with four writers, one of whom may load; the process of one handle may end or stand still. Two writers may have the
-    /// same items. The capacity may change meanwhile. Returns whether a read gives each writer's items in their order.
+    /// Two or three handles with four writers, one of whom may load; the process of one handle may end or stand still.
+    /// Two writers may have the same items. The capacity may change meanwhile, and items be imported or migrated.
+    /// Returns whether a read gives each writer's items in their order.
     async fn write<H: Handle>(&self, driver: &Driver) -> bool {
         let network = &driver.network;
         let [rings, handles, loads, stops, shares, changes, transfers] =
@@ -229,11 +230,7 @@ impl Simulator {
             import.begin(&mut writers);
         }
         let migrations = migrates.then(|| Migrations::begin::<H>(network, &self.client));
-        while let Some(done) = writers.join_next().await {
-            if let Err(panic) = done {
-                std::panic::resume_unwind(panic.into_panic());
-            }
-        }
+        join(&mut writers).await;
         if let Some(migrations) = migrations {
             migrations.finish::<H>().await;
         }
@@ -263,6 +260,15 @@ impl Simulator {
                 world.judge();
             }
             other => world.fail(format!("an undisturbed change of capacity: {other:?}")),
+        }
+    }
+}
+
+/// Waits for all of these calls.
+pub(crate) async fn join(calls: &mut JoinSet<()>) {
+    while let Some(done) = calls.join_next().await {
+        if let Err(panic) = done {
+            std::panic::resume_unwind(panic.into_panic());
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::{
     filter::{is_same, matches, number, value_at},
     index::DUPLICATE_KEY,
     pipeline::{self, projected, sort},
-    update::{new_document, updated},
+    update::{has_operators, new_document, updated},
 };
 
 /// A server's refusal: its code and its message.
@@ -59,7 +59,7 @@ impl Store {
         found.truncate(1);
         if let Some(at) = found.pop() {
             let before = &*self.documents[at];
-            let after = match update.keys().any(|name| name.starts_with('$')) {
+            let after = match has_operators(update) {
                 true => updated(before.clone(), update, false),
                 false => replacement(before, update),
             };

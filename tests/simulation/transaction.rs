@@ -155,12 +155,11 @@ impl World {
         at: usize,
     ) -> Result<Effect, Refusal> {
         let mut open = self.take_transaction(session, command)?;
-        let before = open.own.clone();
-        if self.is_held(&self.wanted(&before, command, at)) {
+        let places = self.wanted(&open.own, command, at);
+        if self.is_held(&places) {
             return Err(write_conflict());
         }
         let effect = open.own.carry_out(command, at)?;
-        let places = open.own.places(&before, self.wire_version);
         let has_changed = |place| open.passed.contains(place);
         let is_guarded = self.undone != Some(Safeguard::Conflicts);
         if is_guarded && places.iter().any(has_changed) {

@@ -2,7 +2,7 @@
 
 use bucket_runtime::bson::{Bson, Document, doc};
 
-use crate::{schedule::Transfer, transaction::is_part};
+use crate::{schedule::Transfer, transaction::is_part, update::has_operators};
 
 /// The open index of a collection whose capacity has never changed.
 const OPEN_INDEX: &str = "bucket_open";
@@ -111,20 +111,8 @@ impl Safeguard {
         match self {
             Self::OwnIndex if is_part(command) => remove(command, &["hint"]),
             Self::IndexName => name_all_alike(command),
-            Self::NewKeys if is_part(command) => {
-                if let Some(filter) = part(command, &["filter"])
-                    && filter.contains_key("$or")
-                {
-                    *filter = doc! { "_id": "none" };
-                }
-            }
-            Self::FirstItems if is_part(command) => {
-                if let Some(filter) = part(command, &["filter"])
-                    && filter.is_empty()
-                {
-                    *filter = doc! { "_id": "none" };
-                }
-            }
+            Self::NewKeys => find_nothing(command, |filter| filter.contains_key("$or")),
+            Self::FirstItems => find_nothing(command, Document::is_empty),
             Self::Unchanged => remove(command, &["query", "$expr"]),
             Self::SealedByRemoval => {
                 if let Ok(stages) = command.get_array_mut("update")
@@ -163,7 +151,13 @@ impl Safeguard {
             Self::IndexName => name_all_alike(statement),
             Self::Threshold => remove(statement, &["q", "$expr"]),
             Self::Step => remove(statement, &["q", "step"]),
-            Self::Replaced if !is_of_operators(statement) => remove(statement, &["q", "$expr"]),
+            Self::Replaced
+                if statement
+                    .get_document("u")
+                    .is_ok_and(|new| !has_operators(new)) =>
+            {
+                remove(statement, &["q", "$expr"]);
+            }
             Self::Identity => remove(statement, &["q", "items.n"]),
             Self::Flag => {
                 if let Some(fields) = part(statement, &["u", "$set"])
@@ -184,12 +178,14 @@ impl Safeguard {
     }
 }
 
-/// Whether an update has operators; otherwise it is the new document.
-fn is_of_operators(statement: &Document) -> bool {
-    let update = statement.get_document("u");
-    update.map_or(true, |update| {
-        update.keys().any(|name| name.starts_with('$'))
-    })
+/// Lets a read of a transaction find nothing, if its filter is one of these.
+fn find_nothing(command: &mut Document, is_one: impl Fn(&Document) -> bool) {
+    if is_part(command)
+        && let Some(filter) = part(command, &["filter"])
+        && is_one(filter)
+    {
+        *filter = doc! { "_id": "none" };
+    }
 }
 
 /// The document inside another under these names, if it is there.

@@ -6,6 +6,11 @@ use bucket_runtime::bson::{Bson, Document};
 
 use crate::filter::{compare, number};
 
+/// Whether a part of a command has operators; otherwise it is a value, or a whole document.
+pub(crate) fn has_operators(part: &Document) -> bool {
+    part.keys().any(|name| name.starts_with('$'))
+}
+
 /// The document after the update. Those fields are set, too, that only a new document gets.
 pub(crate) fn updated(mut document: Document, update: &Document, is_new: bool) -> Document {
     let known = document.len();
@@ -81,9 +86,7 @@ pub(crate) fn new_document(filter: &Document) -> Document {
     let mut new = Document::new();
     for (name, condition) in filter {
         let equal = match condition {
-            Bson::Document(operators) if operators.keys().any(|it| it.starts_with('$')) => {
-                operators.get("$eq")
-            }
+            Bson::Document(operators) if has_operators(operators) => operators.get("$eq"),
             value => Some(value),
         };
         if let Some(value) = equal {

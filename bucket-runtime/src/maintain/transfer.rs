@@ -13,7 +13,7 @@ use self::store::StoreChunk;
 pub(super) use self::{
     chunk::Chunk,
     record::{RECORDS, Record, Resumptions},
-    store::refuse_keys,
+    store::{find_any, refuse_keys},
 };
 use crate::{
     Result,

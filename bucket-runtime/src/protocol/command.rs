@@ -121,6 +121,15 @@ impl KeyScope {
         }
     }
 
+    /// The key "a" of numbered buckets of four items.
+    #[cfg(test)]
+    pub(crate) fn numbered() -> Self {
+        use crate::schema::spec::{IdFormat, KeyName};
+        const ID: IdFormat = IdFormat::new("", &["_"], Ordinal::Number);
+        const SPEC: BucketSpec = BucketSpec::new("tests", ID, 4, &[KeyName::new("k")]);
+        Self::new(&SPEC, vec![KeyPart::of::<String>("a")])
+    }
+
     /// Joins the key with the open index that its commands depend on.
     pub(crate) fn by(self, open: OpenIndex) -> IndexedScope {
         IndexedScope {

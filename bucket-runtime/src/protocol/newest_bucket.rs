@@ -94,21 +94,7 @@ impl NewestBucket {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        protocol::command::KeyScope,
-        schema::{
-            key::KeyPart,
-            open_index::OpenIndex,
-            spec::{BucketSpec, IdFormat, KeyName, Ordinal},
-        },
-    };
-
-    const SPEC: BucketSpec = BucketSpec::new(
-        "a",
-        IdFormat::new("", &["_"], Ordinal::Number),
-        4,
-        &[KeyName::new("k")],
-    );
+    use crate::{protocol::command::KeyScope, schema::open_index::OpenIndex};
 
     fn open(id: &str, room: usize) -> NewestBucket {
         let id = id.to_owned();
@@ -142,11 +128,7 @@ mod tests {
     /// Another capacity may have filled it beyond this one: the statement then finds out.
     #[test]
     fn an_open_bucket_has_room_for_one_item_at_least() {
-        let part = KeyPart {
-            text: "a".into(),
-            value: "a".into(),
-        };
-        let scope = KeyScope::new(&SPEC, vec![part]).by(OpenIndex::first(4));
+        let scope = KeyScope::numbered().by(OpenIndex::first(4));
         let from_open = |id: Bson, count| {
             NewestBucket::from_open(
                 OpenBucket {

@@ -33,31 +33,10 @@ pub(crate) fn next_number(scope: &KeyScope, last: Option<&str>) -> Result<Option
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::{
-        key::KeyPart,
-        spec::{BucketSpec, IdFormat, KeyName, Ordinal},
-    };
-
-    const SPEC: BucketSpec = BucketSpec::new(
-        "a",
-        IdFormat::new("", &["_"], Ordinal::Number),
-        4,
-        &[KeyName::new("k")],
-    );
-
-    fn scope() -> KeyScope {
-        KeyScope::new(
-            &SPEC,
-            vec![KeyPart {
-                text: "a".into(),
-                value: "a".into(),
-            }],
-        )
-    }
 
     #[test]
     fn numbers_count_up_from_zero() {
-        let next = |last| next_id(&scope(), None, last);
+        let next = |last| next_id(&KeyScope::numbered(), None, last);
         let id = |text: &str| Ok(Some(text.to_owned()));
         assert_eq!(next(None), id("a_0000000000"));
         assert_eq!(next(Some("a_0000000009")), id("a_0000000010"));
@@ -72,7 +51,7 @@ mod tests {
 
     #[test]
     fn an_opening_id_gets_suffixes() {
-        let next = |last| next_id(&scope(), Some("a_0000000007"), last);
+        let next = |last| next_id(&KeyScope::numbered(), Some("a_0000000007"), last);
         let id = |text: &str| Ok(Some(text.to_owned()));
         assert_eq!(next(None), id("a_0000000007"));
         assert_eq!(next(Some("a_0000000006_000004")), id("a_0000000007"));

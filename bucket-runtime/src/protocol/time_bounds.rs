@@ -276,13 +276,7 @@ mod tests {
 
     #[test]
     fn a_span_without_end_is_bounded_by_nothing() {
-        let scope = KeyScope::new(
-            &SPEC,
-            vec![crate::KeyPart {
-                text: "a".into(),
-                value: "a".into(),
-            }],
-        );
+        let scope = KeyScope::new(&SPEC, vec![crate::KeyPart::of::<String>("a")]);
         assert_eq!(scope.within(TimeBounds::ALWAYS), scope.all());
         assert_eq!(TimeBounds::ALWAYS.windows(&SPEC), None);
     }

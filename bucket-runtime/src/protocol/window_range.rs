@@ -67,11 +67,7 @@ mod tests {
 
     #[test]
     fn a_range_bounds_the_windows_of_a_key_and_of_all() {
-        let part = KeyPart {
-            text: "a".into(),
-            value: "a".into(),
-        };
-        let key = KeyScope::new(&SPEC, vec![part]);
+        let key = KeyScope::new(&SPEC, vec![KeyPart::of::<String>("a")]);
         let mut range = WindowRange::default();
         assert_eq!(range.buckets(&SPEC, Some(&key)), key.all());
         assert_eq!(range.buckets(&SPEC, None), no_ring());

@@ -174,21 +174,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{
-        protocol::command::KeyScope,
-        schema::{
-            key::KeyPart,
-            open_index::OpenIndex,
-            spec::{BucketSpec, IdFormat, KeyName, Ordinal},
-        },
-    };
-
-    static SPEC: BucketSpec = BucketSpec::new(
-        "lines",
-        IdFormat::new("", &["_"], Ordinal::Number),
-        4,
-        &[KeyName::new("k")],
-    );
+    use crate::{protocol::command::KeyScope, schema::open_index::OpenIndex};
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
@@ -200,8 +186,7 @@ mod tests {
             skip in 0..50_u64,
             limit in proptest::option::of(1..20_u64),
         ) {
-            let part = KeyPart { text: "a".into(), value: "a".into() };
-            let scope = KeyScope::new(&SPEC, vec![part]).by(OpenIndex::first(4));
+            let scope = KeyScope::numbered().by(OpenIndex::first(4));
             let mut buckets: Vec<_> = counts.iter().enumerate()
                 .map(|(n, count)| (format!("a_{n:010}"), *count))
                 .collect();

@@ -125,7 +125,7 @@ pub struct KeyPart {
 }
 
 impl KeyPart {
-    fn of<F: KeyField>(key: &F::Borrowed) -> Self {
+    pub(crate) fn of<F: KeyField>(key: &F::Borrowed) -> Self {
         Self {
             text: F::id_text(key).into_owned(),
             value: F::to_bson(key),

@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use mongodb::{
     ClientSession,
     action::BulkWrite,
-    bson::{Document, doc},
+    bson::doc,
     error::{
         BulkWriteError, Error as DriverError, ErrorKind, InsertManyError, PartialBulkWriteResult,
         WriteError, WriteFailure,
@@ -127,20 +127,9 @@ impl Server {
         let statements = updates.iter().cloned().map(Update::into_statement);
         let statements: Vec<_> = statements.collect();
         let command = doc! { "update": self.collection.name(), "updates": statements };
-        let reply = self.run_in_transaction(command, session).await?;
+        let reply = self.run_in(command, session).await?;
         let results = Reply::read(reply)?.results(updates.len())?;
         results.into_iter().collect()
-    }
-
-    async fn run_in_transaction(
-        &self,
-        command: Document,
-        session: &mut ClientSession,
-    ) -> Result<Document, DriverError> {
-        simulated!(self, Some(session), true, command, |answer| answer);
-        let database = self.database();
-        self.ask(database.run_command(command).session(session))
-            .await
     }
 
     async fn bulk_write(

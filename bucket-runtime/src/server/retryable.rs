@@ -89,7 +89,7 @@ impl Server {
 
 /// Commands that the driver neither numbers nor repeats.
 impl Server {
-    async fn run_in(
+    pub(super) async fn run_in(
         &self,
         command: Document,
         session: &mut ClientSession,

@@ -6,7 +6,7 @@
 //! driver that the simulation knows, and sends the same command as a document if the thread has a simulated server.
 //! Sessions are the driver's own, which need no server until they send something.
 
-use std::{cell::RefCell, collections::VecDeque, sync::Arc, time::Duration};
+use std::{cell::RefCell, collections::VecDeque, slice, sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
 use mongodb::{
@@ -320,10 +320,7 @@ impl ChangeStream {
     ) -> Result<Option<ChangeStreamEvent<Document>>, DriverError> {
         if self.batch.is_empty() {
             tokio::time::sleep(EVENT_PAUSE).await;
-            let after: Document = bytes::read(
-                &bytes::write(&self.reached)
-                    .map_err(|error| DriverError::custom(error.to_string()))?,
-            )?;
+            let after = documents(slice::from_ref(&self.reached))?.remove(0);
             let reached;
             (reached, self.batch) = changes(&self.server, &self.wanted, after.into()).await?;
             if self.batch.is_empty() {

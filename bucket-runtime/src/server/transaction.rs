@@ -38,8 +38,13 @@ pub(crate) trait Attempt: Send + Sync + 'static {
     /// Whether a further attempt may succeed after the server has refused this one: others have taken an id, or the
     /// place of the open bucket.
     fn has_lost(&self, error: &DriverError) -> bool {
-        matches!(duplicate_index(error), Some(OPEN_INDEX | "_id_"))
+        is_lost_race(error)
     }
+}
+
+/// Whether others have taken the id, or the place of the open bucket.
+pub(crate) fn is_lost_race(error: &DriverError) -> bool {
+    matches!(duplicate_index(error), Some(OPEN_INDEX | "_id_"))
 }
 
 /// Runs a transaction until it commits. A write that lost a race, including one for an id, starts it
@@ -82,7 +87,7 @@ pub(crate) async fn run_in<A: Attempt>(
 
 async fn begin_and_commit<A: Attempt>(server: &Server, attempt: &A) -> Result<A::Output> {
     let begun = async {
-        let mut session = server.collection().client().start_session().await?;
+        let mut session = server.start_session().await?;
         begin::<A>(&mut session).await?;
         Ok(session)
     };

@@ -12,8 +12,8 @@ use super::{
 use crate::{
     Bucket, Result,
     error::Kind,
-    maintain::transfer::{Chunk, Record, Transfer, refuse_keys},
-    protocol::{command::KeyScope, range::Range},
+    maintain::transfer::{Chunk, Record, Transfer, find_any, refuse_keys},
+    protocol::command::KeyScope,
     schema::key::Key,
     server::{
         Server,
@@ -179,8 +179,7 @@ fn scope_of<T: Bucket>(key: &T::Key) -> KeyScope {
 
 /// An error if the collection holds a bucket of any key of the flat collection.
 async fn refuse_all_keys<T: Bucket>(engine: &Engine, flat: &Server) -> Result<()> {
-    let any = (engine.server.target()).find(doc! {}, Range::unordered());
-    if any.read_primary().first(None).await?.is_none() {
+    if find_any(&engine.server, None).await?.is_none() {
         return Ok(());
     }
     let target = flat.target();

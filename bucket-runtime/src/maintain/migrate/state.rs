@@ -7,8 +7,7 @@ use super::event::AppendedElements;
 use crate::{
     Result,
     error::Kind,
-    maintain::transfer::{RECORDS, Record, Transfer},
-    protocol::range::Range,
+    maintain::transfer::{RECORDS, Record, Transfer, find_any},
     read::watch::WatchToken,
     server::{
         Server,
@@ -86,18 +85,14 @@ pub(super) async fn begin(
     let (new, target) = (&engine.server, old.target());
     let id = doc! { "from": old.name(), "to": new.name() };
     let (mut record, state) = Record::find::<MigrationState>(new, id.clone()).await?;
-    let any = new.target().find(Document::new(), Range::unordered());
-    let state = match (state, any.read_primary().first(None).await?) {
+    let state = match (state, find_any(new, None).await?) {
         // Somebody dropped the new collection, so the migration starts from the beginning.
         (Some(state), None) if state.items > 0 => {
             record.end().await?;
             record.reset_steps();
             None
         }
-        (None, Some(bucket)) => {
-            let id = bucket.get("_id").map(ToString::to_string);
-            return Err(new.target().error(Kind::KeyTaken(id.unwrap_or_default())));
-        }
+        (None, Some(id)) => return Err(new.target().error(Kind::KeyTaken(id))),
         (state, _) => state,
     };
     let after = state.as_ref().and_then(|state| state.token.resume_token());

@@ -14,8 +14,11 @@ use crate::{
     Result,
     error::{Kind, duplicate_index, is_impossible_id},
     protocol::{command::KeyScope, range::Range},
-    schema::names::{OPEN_INDEX, UNIQUE_INDEX},
-    server::transaction::Attempt,
+    schema::names::UNIQUE_INDEX,
+    server::{
+        Server,
+        transaction::{Attempt, is_lost_race},
+    },
     write::{
         appended::Appended,
         bulk::{Commands, KeyItems},
@@ -67,25 +70,17 @@ impl StoreChunk {
         // its own.
         self.record.advance(self.next.clone(), session).await?;
         if self.is_first && !self.keys.is_empty() {
-            self.refuse_any(session).await?;
+            // Since the call looked, another one may have begun, and ended.
+            let server = &self.engine.server;
+            if let Some(id) = find_any(server, Some(&mut *session)).await? {
+                return Err(server.target().error(Kind::KeyTaken(id)));
+            }
         }
         refuse_keys(&self.engine, &self.new_keys, Some(&mut *session)).await?;
         match &self.commands {
             Some(commands) if !self.is_refused.load(Relaxed) => self.send(commands, session).await,
             _ => self.append(session).await,
         }
-    }
-
-    /// An error if there is any bucket: since the call looked, another one has begun, and ended.
-    async fn refuse_any(&self, session: &mut ClientSession) -> Result<()> {
-        let target = self.engine.server.target();
-        let id = Range::unordered().project(doc! { "_id": 1 });
-        let any = target
-            .find(Document::new(), id)
-            .first(Some(session))
-            .await?;
-        let id = any.and_then(|bucket| Some(bucket.get("_id")?.to_string()));
-        id.map_or(Ok(()), |id| Err(target.error(Kind::KeyTaken(id))))
     }
 
     async fn send(&self, commands: &Commands, session: &mut ClientSession) -> Result<()> {
@@ -133,13 +128,21 @@ impl Attempt for StoreChunk {
     }
 
     fn has_lost(&self, error: &DriverError) -> bool {
-        match duplicate_index(error) {
-            Some(UNIQUE_INDEX) => self.leaves_out_present,
-            Some(index) => [OPEN_INDEX, "_id_"].contains(&index),
-            // An open bucket is not as the commands expect it.
-            None => is_impossible_id(error),
-        }
+        let is_left_out = self.leaves_out_present && duplicate_index(error) == Some(UNIQUE_INDEX);
+        // Of an impossible id, since an open bucket is not as the commands expect it.
+        is_left_out || is_lost_race(error) || is_impossible_id(error)
     }
+}
+
+/// The `_id` of some bucket, if there is any.
+pub(in crate::maintain) async fn find_any(
+    server: &Server,
+    session: Option<&mut ClientSession>,
+) -> Result<Option<String>> {
+    let id = Range::unordered().project(doc! { "_id": 1 });
+    let found = server.target().find(Document::new(), id).read_primary();
+    let found = found.first(session).await?;
+    Ok(found.and_then(|found| Some(found.get("_id")?.to_string())))
 }
 
 /// An error if there is a bucket of any of these keys.

@@ -30,9 +30,7 @@ const SPEC: BucketSpec = BucketSpec::new(
 .max_bytes(MAX);
 
 fn scope(open: OpenIndex) -> IndexedScope {
-    let text = "somebody".to_owned();
-    let value = Bson::from(&text);
-    KeyScope::new(&SPEC, vec![KeyPart { text, value }]).by(open)
+    KeyScope::new(&SPEC, vec![KeyPart::of::<String>("somebody")]).by(open)
 }
 
 fn first() -> IndexedScope {
