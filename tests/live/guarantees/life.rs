@@ -220,13 +220,13 @@ async fn up_and_down<A: Entry, B: Entry>(db: Database, seed: u64, stop: Arc<Atom
     }
 }
 
-/// Waits until no call is on its way any more. The transaction of a dropped call pauses for half a
-/// second before it is retried.
+/// Waits until no call is on its way any more. A dropped append may pause for 1.6 seconds between two
+/// tries, and the transaction of a dropped call for half a second.
 async fn at_rest(db: &Database, collection: &str) {
     let collection = db.collection::<Document>(collection);
     let mut before = Vec::new();
     let mut same = 0;
-    while same < 4 {
+    while same < 10 {
         tokio::time::sleep(Duration::from_millis(200)).await;
         let names = collection.list_index_names().await.unwrap();
         let found = (documents(&collection).await, names);
@@ -276,7 +276,12 @@ async fn life<A: Entry, B: Entry>(db: &Database, validated: bool) {
     let before = in_order(&large).await;
     change::<B>(db, true).await;
     model.agrees::<B>(db).await;
-    assert_eq!(in_order(&small).await, before, "packing changed the order");
+    let mut after = in_order(&small).await;
+    // An append that was dropped may still be carried out on a slow machine.
+    for (after, before) in after.iter_mut().zip(&before) {
+        after.retain(|n| before.contains(n));
+    }
+    assert_eq!(after, before, "packing changed the order");
     if B::SPEC.max_bytes == Seconds4::SPEC.max_bytes {
         is_dense(&small).await;
     }
