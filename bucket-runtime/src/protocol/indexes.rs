@@ -102,23 +102,10 @@ pub(crate) fn named<'f>(found: &'f [IndexModel], name: &str) -> Option<&'f Index
 
 /// The error for an index with one of our names and another definition.
 pub(crate) fn foreign(index: &IndexModel) -> Kind {
-    let mut is = format!("on {}", index.keys);
-    if let Some(options) = &index.options {
-        if let Some(filter) = &options.partial_filter_expression {
-            is += &format!(", where {filter}");
-        }
-        let kinds = [
-            (options.sparse, "sparse"),
-            (options.unique, "unique"),
-            (options.hidden, "hidden"),
-        ];
-        for (_, kind) in kinds.iter().filter(|(is_so, _)| *is_so == Some(true)) {
-            is += &format!(", {kind}");
-        }
-    }
     Kind::ForeignIndex {
         name: name(index).unwrap_or_default().to_owned(),
-        is,
+        // The server adds a version to each index.
+        is: required::arguments(index, &["v", "name"]).unwrap_or_default(),
     }
 }
 
@@ -249,7 +236,12 @@ fn has_collation(found: &[IndexModel]) -> bool {
 fn check(index: &IndexModel, name: &str, spec: &BucketSpec) -> Result<OpenIndex, Kind> {
     let options = index.options.clone().unwrap_or_default();
     let filter = options.partial_filter_expression.unwrap_or_default();
-    let other = || other_struct(index).unwrap_or_else(|| foreign(index));
+    let is_by_our_fields = index.keys.keys().eq(command::open_index_keys(spec).keys())
+        && filter.contains_key(spec.count);
+    let other = || match other_struct(index) {
+        Some(other) if !is_by_our_fields => other,
+        _ => foreign(index),
+    };
     // A query with the simple collation cannot use an index with another collation.
     if options.unique != Some(true)
         || options.collation.is_some()

@@ -2,10 +2,7 @@
 
 use std::fmt;
 
-use mongodb::{
-    IndexModel,
-    bson::{Document, doc},
-};
+use mongodb::{IndexModel, bson::Document};
 
 use super::{Needed, asked_for, of_parents, open, reference};
 use crate::{
@@ -51,20 +48,26 @@ impl RequiredIndex {
 
 impl fmt::Display for RequiredIndex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let written = bytes::write(&self.model).map_err(|_| fmt::Error)?;
-        let mut options: Document = bytes::read(&written).map_err(|_| fmt::Error)?;
-        let keys = options.remove("key").unwrap_or_else(|| doc! {}.into());
+        let arguments = arguments(&self.model, &[]).ok_or(fmt::Error)?;
+        let collection = &self.collection;
         write!(
             f,
-            "db.getCollection({:?}).createIndex({}",
-            self.collection,
-            shell(&keys)
-        )?;
-        if !options.is_empty() {
-            write!(f, ", {}", shell(&options.into()))?;
-        }
-        f.write_str(")")
+            "db.getCollection({collection:?}).createIndex({arguments})"
+        )
     }
+}
+
+/// What MongoDB's shell takes to create an index: its fields, and its options except these.
+pub(crate) fn arguments(model: &IndexModel, without: &[&str]) -> Option<String> {
+    let mut options: Document = bytes::read(&bytes::write(model).ok()?).ok()?;
+    let keys = options.remove("key")?;
+    for option in without {
+        options.remove(option);
+    }
+    Some(match options.is_empty() {
+        true => shell(&keys),
+        false => format!("{}, {}", shell(&keys), shell(&options.into())),
+    })
 }
 
 impl BucketSpec {
