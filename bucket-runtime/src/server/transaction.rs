@@ -3,7 +3,12 @@
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use mongodb::{ClientSession, error::Error as DriverError, options::ReadConcern};
+use mongodb::{
+    ClientSession, ClusterTime,
+    bson::Timestamp,
+    error::{Error as DriverError, ErrorKind},
+    options::ReadConcern,
+};
 use tokio::{task::JoinError, time::Instant};
 
 use crate::{
@@ -53,11 +58,92 @@ pub(crate) fn is_lost_race(error: &DriverError) -> bool {
 /// The transaction runs in a task of its own. One whose commit was dropped before it was sent would lock
 /// its documents until the server ends it, which by default takes a minute.
 pub(crate) async fn run<A: Attempt>(server: &Server, attempt: A) -> Result<A::Output> {
-    let server_of_task = server.clone();
-    let work = async move { begin_and_commit(&server_of_task, &attempt).await };
+    run_after(server, attempt, &mut CausalTime::default()).await
+}
+
+/// Runs an attempt in the caller's session, if there is one. If that session is in a transaction, the
+/// attempt becomes a part of it, and the caller commits it.
+///
+/// Otherwise the transaction has a session of its own, causally between the calls of the caller's: a call that is
+/// dropped would leave the caller's session in a transaction, of which the next call would become a part that nobody
+/// commits.
+pub(crate) async fn run_in<A: Attempt>(
+    server: &Server,
+    attempt: A,
+    session: Option<&mut ClientSession>,
+) -> Result<A::Output> {
+    let Some(session) = session else {
+        return run(server, attempt).await;
+    };
+    if is_in_transaction(server, session).await? {
+        return attempt.attempt(session).await;
+    }
+    let mut time = CausalTime::of(session);
+    let done = run_after(server, attempt, &mut time).await;
+    time.advance(session);
+    done
+}
+
+/// Whether a session is in a transaction: then the driver refuses to begin another one. One that begins and aborts
+/// without a command is never sent. (A session that reads from a snapshot cannot begin one, either: the server refuses
+/// its writes.)
+async fn is_in_transaction(server: &Server, session: &mut ClientSession) -> Result<bool> {
+    let begun = Calls::current().within(session.start_transaction().into_future());
+    match begun.await {
+        Err(error) if matches!(*error.kind, ErrorKind::Transaction { .. }) => Ok(true),
+        begun => {
+            let ended = match begun {
+                Ok(()) => session.abort_transaction().await,
+                error => error,
+            };
+            ended.map_err(|error| server.target().read_error(error))?;
+            Ok(false)
+        }
+    }
+}
+
+/// What a session has seen. What begins after it, in another session, sees as much.
+#[derive(Default)]
+struct CausalTime {
+    cluster: Option<ClusterTime>,
+    operation: Option<Timestamp>,
+}
+
+impl CausalTime {
+    fn of(session: &ClientSession) -> Self {
+        Self {
+            cluster: session.cluster_time().cloned(),
+            operation: session.operation_time(),
+        }
+    }
+
+    fn advance(&self, session: &mut ClientSession) {
+        if let Some(cluster) = &self.cluster {
+            session.advance_cluster_time(cluster);
+        }
+        if let Some(operation) = self.operation {
+            session.advance_operation_time(operation);
+        }
+    }
+}
+
+/// [`run`], after this time, which is then that of the commit.
+async fn run_after<A: Attempt>(
+    server: &Server,
+    attempt: A,
+    time: &mut CausalTime,
+) -> Result<A::Output> {
+    let (server_of_task, mut time_of_task) = (server.clone(), std::mem::take(time));
+    let work = async move {
+        let done = begin_and_commit(&server_of_task, &attempt, &mut time_of_task).await;
+        (done, time_of_task)
+    };
     let task = tokio::spawn(Calls::current().carry(work));
     match task.await.map_err(JoinError::try_into_panic) {
-        Ok(done) => done,
+        Ok((done, after)) => {
+            *time = after;
+            done
+        }
         Err(Ok(panic)) => std::panic::resume_unwind(panic),
         // The tokio runtime is shutting down.
         Err(Err(cancelled)) => {
@@ -67,33 +153,22 @@ pub(crate) async fn run<A: Attempt>(server: &Server, attempt: A) -> Result<A::Ou
     }
 }
 
-/// Runs an attempt in the caller's session, if there is one. If that session is in a transaction, the
-/// attempt becomes a part of it, and the caller commits it.
-pub(crate) async fn run_in<A: Attempt>(
+async fn begin_and_commit<A: Attempt>(
     server: &Server,
-    attempt: A,
-    session: Option<&mut ClientSession>,
+    attempt: &A,
+    time: &mut CausalTime,
 ) -> Result<A::Output> {
-    let Some(session) = session else {
-        return run(server, attempt).await;
-    };
-    // The driver refuses to begin a transaction within another one. (A session that reads from a snapshot
-    // cannot begin one, either: the server refuses its writes.)
-    match begin::<A>(session).await {
-        Err(_) => attempt.attempt(session).await,
-        Ok(()) => commit_or_retry(server, &attempt, session).await,
-    }
-}
-
-async fn begin_and_commit<A: Attempt>(server: &Server, attempt: &A) -> Result<A::Output> {
     let begun = async {
         let mut session = server.start_session().await?;
+        time.advance(&mut session);
         begin::<A>(&mut session).await?;
         Ok(session)
     };
     let begun: Result<_, DriverError> = begun.await;
     let mut session = begun.map_err(|error| server.target().read_error(error))?;
-    commit_or_retry(server, attempt, &mut session).await
+    let done = commit_or_retry(server, attempt, &mut session).await;
+    *time = CausalTime::of(&session);
+    done
 }
 
 async fn begin<A: Attempt>(session: &mut ClientSession) -> Result<(), DriverError> {

@@ -153,10 +153,11 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
     /// `#[bucket(unique)]` one more for each of these. Without a transaction of yours, one more for the commit,
     /// and all of them again after a lost race.
     ///
-    /// A dropped future, and an error of any item, leave none stored: [`failed`](AppendManyError::failed) has all
-    /// items, with that error. In a transaction of yours, abort it then, since some may have been written in it;
-    /// after a lost race the error has the driver's label `TransientTransactionError`, and the transaction can run
-    /// again. Transactions need a replica set or a sharded cluster.
+    /// An error of any item leaves none stored: [`failed`](AppendManyError::failed) has all items, with that error.
+    /// After a dropped future a task goes on, and all are stored, or none. In a transaction of yours, abort it after
+    /// either, since some may have been written in it; after a lost race the error has the driver's label
+    /// `TransientTransactionError`, and the transaction can run again. Transactions need a replica set or a sharded
+    /// cluster.
     ///
     /// # Errors
     ///

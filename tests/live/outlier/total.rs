@@ -263,6 +263,32 @@ async fn a_list_of_parents_shows_totals_without_a_look_at_extras(Recorded(db, re
     assert_eq!(record.names(), ["update", "update", "commitTransaction"]);
 }
 
+/// O1: a call that is dropped in a session leaves no transaction open there, of which the next call would become a part
+/// that nobody commits.
+#[bucket_testkit::test]
+async fn o1_a_dropped_call_leaves_the_session_in_no_transaction(db: Live) {
+    let books = Book::outliers(&db).await.unwrap();
+    books.insert(&book(1, 5)).await.unwrap();
+    let mut session = db.client().start_session().await.unwrap();
+    let mut acknowledged = Vec::new();
+    for n in 0..40 {
+        let dropped = books.push(&1, format!("dropped{n}")).session(&mut session);
+        let limit = Duration::from_micros(100 * n);
+        let _ = timeout(limit, dropped.into_future()).await;
+        let buyer = format!("acknowledged{n}");
+        (books.push(&1, &*buyer).session(&mut session).await).unwrap();
+        acknowledged.push(buyer);
+        session.start_transaction().await.unwrap();
+        session.abort_transaction().await.unwrap();
+    }
+    drop(session);
+    at_rest(&books).await;
+    let stored: Vec<_> = books.items(&1).await.unwrap().try_collect().await.unwrap();
+    acknowledged.retain(|buyer| !stored.contains(buyer));
+    assert!(acknowledged.is_empty(), "lost: {acknowledged:?}");
+    totals(&books).await;
+}
+
 #[bucket_testkit::test]
 async fn totals_follow_the_callers_transactions(db: Live) {
     let books = Book::outliers(&db).await.unwrap();
