@@ -77,6 +77,7 @@ impl Batch {
         let newest_bucket = match memory.newest_bucket {
             open @ NewestBucket::Open { .. } => open,
             NewestBucket::Closed { .. } if !by_time => NewestBucket::NoneOpen,
+            closed @ NewestBucket::Closed { .. } if memory.slot != 0 => closed,
             _ => NewestBucket::Unknown,
         };
         Self {
@@ -137,8 +138,7 @@ impl Batch {
             }
             return true;
         }
-        if self.newest_bucket == NewestBucket::Unknown && self.items.len() > self.max_unread(rules)
-        {
+        if self.is_unread(rules) {
             self.newest_bucket = NewestBucket::MustRead;
         }
         match self.newest_bucket {
@@ -230,8 +230,14 @@ impl Batch {
                 self.newest_bucket,
                 NewestBucket::MustRead | NewestBucket::NoneOpen
             )
-            || self.newest_bucket == NewestBucket::Unknown
-                && self.items.len() > self.max_unread(rules)
+            || self.is_unread(rules)
+    }
+
+    /// Whether nothing is known of the newest bucket, and no search will do.
+    fn is_unread(&self, rules: &Rules) -> bool {
+        let must_learn = self.by_time && self.slot != 0 && !self.is_contended();
+        self.newest_bucket == NewestBucket::Unknown
+            && (self.items.len() > self.max_unread(rules) || must_learn)
     }
 
     /// Whether the newest bucket may be open.

@@ -213,6 +213,30 @@ async fn a_handle_remembers_its_buckets(Recorded(db, record): Recorded) {
     );
 }
 
+/// With a ring, too, a handle knows the bucket that it has opened: each append is one command, and only an opening asks
+/// the ring.
+#[bucket_testkit::test]
+async fn a_handle_remembers_its_buckets_in_a_ring(Recorded(db, record): Recorded) {
+    let eager = Seconds3::buckets(&db).__ring_after(1).await.unwrap();
+    let first = with_turned_ring(&eager).await;
+    let ticks = Seconds3::buckets(&db).await.unwrap();
+    let mut sent = Vec::new();
+    for n in first..first + 9 {
+        record.take();
+        append(&ticks, n).await;
+        sent.push(Vec::from_iter(record.take().iter().map(|command| {
+            let updates = command.get_array("updates");
+            updates.map_or(0, Vec::len)
+        })));
+        // The key's queue is empty in between, so nothing is handed from command to command.
+        ticks.append(&Seconds3::new(K + 1, n)).await.unwrap();
+    }
+    // The first ones meet the ring.
+    let known = &sent[3..];
+    assert!(known.iter().all(|commands| commands.len() == 1), "{sent:?}");
+    assert_eq!(known.concat().iter().sum::<usize>(), 6 + 2, "{sent:?}");
+}
+
 /// The handle goes on in the slot of a ring that is gone, and must not open a bucket there.
 #[bucket_testkit::test]
 async fn g3_a_collection_is_dropped_and_made_anew(db: Live) {

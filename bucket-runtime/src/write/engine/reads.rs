@@ -33,7 +33,8 @@ impl Engine {
         batch: &mut Batch<W>,
         mut session: Option<&mut ClientSession>,
     ) -> Result<Option<MutexGuard<'_, ()>>> {
-        if batch.newest_bucket == NewestBucket::Unknown && batch.len() > batch.max_unread() {
+        let is_unread = batch.len() > batch.max_unread() || batch.must_learn(session.is_some());
+        if batch.newest_bucket == NewestBucket::Unknown && is_unread {
             batch.newest_bucket = NewestBucket::MustRead;
         }
         if batch.newest_bucket == NewestBucket::MustRead {
@@ -156,6 +157,14 @@ impl<W> Batch<W> {
             false => self.max_in_new_bucket(),
             true => self.len(),
         }
+    }
+
+    /// Whether only a read tells the newest bucket: the key has a ring, and the answer to a search behind the
+    /// ring's statement would not tell what it has opened, so that all later appends searched, too.
+    fn must_learn(&self, is_in_session: bool) -> bool {
+        let is_numbered = self.scope.spec.id.ordinal.counts();
+        let has_ring = self.scope.slot != IndexSlot::FIRST;
+        has_ring && !is_in_session && !is_numbered && !self.is_contended()
     }
 
     /// Whether the open bucket has too few bytes left for the next item.

@@ -30,6 +30,8 @@ impl Engine {
             NewestBucket::Closed { .. } if batch.scope.spec.id.ordinal.counts() => {
                 NewestBucket::NoneOpen
             }
+            // The answer to a search behind the ring's statement would not tell what it has opened.
+            closed @ NewestBucket::Closed { .. } if known.slot != IndexSlot::FIRST => closed,
             _ => NewestBucket::Unknown,
         };
     }
