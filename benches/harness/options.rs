@@ -45,7 +45,18 @@ impl Options {
     /// Whether the command line asks for all figures, at full length.
     #[must_use]
     pub fn is_full(&self) -> bool {
-        !self.quick && self.delay.is_none() && self.words.is_empty()
+        self.is_at_full_length() && self.words.is_empty()
+    }
+
+    /// Whether the charts of what was measured are kept: those of the long figures hold one figure each,
+    /// so they are complete even if the command line asks for some.
+    #[must_use]
+    pub fn keeps_charts(&self) -> bool {
+        self.is_full() || (self.long && self.is_at_full_length())
+    }
+
+    fn is_at_full_length(&self) -> bool {
+        !self.quick && self.delay.is_none()
     }
 
     /// Chooses the number of rounds, items or calls for a full or a quick run.

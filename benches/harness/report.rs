@@ -197,7 +197,8 @@ impl Report {
         self.so_far().charts.push((theme, chart));
     }
 
-    /// Prints the tables, and after a full run writes them and the charts to this folder.
+    /// Prints the tables, and after a full run writes them and the charts to this folder; after one of long
+    /// figures their charts.
     ///
     /// # Errors
     ///
@@ -208,6 +209,9 @@ impl Report {
         if self.options.is_full() {
             fs::create_dir_all(folder)?;
             fs::write(folder.join("table.md"), tables)?;
+        }
+        if self.options.keeps_charts() {
+            fs::create_dir_all(folder)?;
             for (theme, chart) in &self.so_far().charts {
                 fs::write(folder.join(format!("{theme}.svg")), chart.svg())?;
             }
