@@ -7,7 +7,7 @@ use std::{
 
 use bucket_runtime::{
     __simulated::{Request, Simulated},
-    bson::{Bson, Document},
+    bson::{Bson, Document, doc},
     mongodb::error::{
         Error as DriverError, ErrorKind, TRANSIENT_TRANSACTION_ERROR,
         UNKNOWN_TRANSACTION_COMMIT_RESULT,
@@ -72,6 +72,17 @@ impl Driver {
         }
     }
 
+    /// Sends a command before the faults begin.
+    pub(crate) async fn set_up(&self, command: Document) {
+        let request = Request {
+            database: "set up".to_owned(),
+            session: Some(doc! { "id": "set up" }),
+            command,
+            is_action: true,
+        };
+        self.send(request).await.expect("an answer");
+    }
+
     fn sessions(&self) -> MutexGuard<'_, Sessions> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -109,7 +120,7 @@ impl Driver {
         if is_action && is_numbered {
             command.insert("txnNumber", self.number(&session));
         }
-        self.send(&handle, &session, &command, is_action && repeats)
+        self.send_twice(&handle, &session, &command, is_action && repeats)
             .await
     }
 
@@ -148,7 +159,7 @@ impl Driver {
             command.insert("startTransaction", true);
         }
         let sent = self
-            .send(&handle, &session, &command, commits || aborts)
+            .send_twice(&handle, &session, &command, commits || aborts)
             .await;
         if commits && sent.is_ok() {
             self.sessions().transactions.remove(&session);
@@ -164,7 +175,7 @@ impl Driver {
     }
 
     /// Sends a command, and once more if the connection breaks and it is one that the driver repeats.
-    async fn send(
+    async fn send_twice(
         &self,
         handle: &str,
         session: &str,

@@ -4,11 +4,12 @@ use std::{
     collections::BTreeMap,
     convert::Infallible,
     future::{Future, ready},
+    ops::Range,
 };
 
 use bucket_runtime::{
     Bucket, Buckets, CapacityProgress, Fields, Filter, ImportProgress, Imported, Ordinal, Outlier,
-    Outliers, Result,
+    Outliers, Result, SplitProgress,
     bson::{DateTime, Document, doc},
     mongodb::{ClientSession, Database},
 };
@@ -43,6 +44,19 @@ pub(crate) fn flat_items(first: i64, is_unique: bool) -> Vec<Document> {
 /// The first key of the imported items.
 pub(crate) const IMPORTED: i64 = 2;
 
+/// The session of a call, if it has one.
+pub(crate) type Session<'s> = Option<&'s mut ClientSession>;
+
+/// Awaits a call, in the session if there is one.
+macro_rules! awaited {
+    ($call:expr, $session:expr) => {
+        match $session {
+            Some(session) => $call.session(session).await,
+            None => $call.await,
+        }
+    };
+}
+
 /// A handle for items of two keys. An item is its key and its number.
 pub(crate) trait Handle: Clone + Send + Sync + 'static {
     const IS_UNIQUE: bool;
@@ -52,20 +66,43 @@ pub(crate) trait Handle: Clone + Send + Sync + 'static {
 
     fn open(db: &Database, combine: bool, rings: u32) -> impl Future<Output = Self> + Send;
 
-    fn append(&self, sensor: i64, n: i64) -> impl Future<Output = Result<()>> + Send;
+    fn append(
+        &self,
+        sensor: i64,
+        n: i64,
+        session: Session<'_>,
+    ) -> impl Future<Output = Result<()>> + Send;
 
     /// Whether the item was there.
-    fn remove(&self, sensor: i64, n: i64) -> impl Future<Output = Result<bool>> + Send;
+    fn remove(
+        &self,
+        sensor: i64,
+        n: i64,
+        session: Session<'_>,
+    ) -> impl Future<Output = Result<bool>> + Send;
 
     /// Whether the item is there.
-    fn update(&self, sensor: i64, n: i64) -> impl Future<Output = Result<bool>> + Send;
+    fn update(
+        &self,
+        sensor: i64,
+        n: i64,
+        session: Session<'_>,
+    ) -> impl Future<Output = Result<bool>> + Send;
 
     /// The numbers of those items that were not acknowledged. In a session, a load is a transaction.
     fn load(
         &self,
         items: Vec<(i64, i64)>,
-        session: Option<ClientSession>,
+        session: Session<'_>,
     ) -> impl Future<Output = BTreeMap<i64, Told>> + Send;
+
+    /// A parent that holds these items, as another program has written it; `None` if items are in buckets.
+    fn grown(sensor: i64, numbers: Range<i64>) -> Option<Document>;
+
+    /// Moves what parents hold beyond their threshold to extras.
+    fn split(&self) -> impl Future<Output = Result<SplitProgress>> + Send {
+        ready(Ok(SplitProgress::default()))
+    }
 
     /// Whether its items are in buckets. Only then the following is called.
     const IS_OF_BUCKETS: bool = false;
@@ -205,20 +242,23 @@ impl<T: Reading> Handle for Buckets<T> {
         buckets.await.expect("an opened collection")
     }
 
-    async fn append(&self, sensor: i64, n: i64) -> Result<()> {
-        Self::append(self, &T::new(sensor, n)).await.map(drop)
+    async fn append(&self, sensor: i64, n: i64, session: Session<'_>) -> Result<()> {
+        let item = T::new(sensor, n);
+        awaited!(Self::append(self, &item), session).map(drop)
     }
 
-    async fn remove(&self, sensor: i64, n: i64) -> Result<bool> {
-        let removed = self.remove_item(&sensor, T::of_number(n)).await?;
+    async fn remove(&self, sensor: i64, n: i64, session: Session<'_>) -> Result<bool> {
+        let removed = awaited!(self.remove_item(&sensor, T::of_number(n)), session)?;
         Ok(removed.is_some())
     }
 
-    async fn update(&self, sensor: i64, n: i64) -> Result<bool> {
-        let updated = self
-            .update_item(&sensor, T::of_number(n), T::change)
-            .await?;
-        Ok(updated.is_some())
+    async fn update(&self, sensor: i64, n: i64, session: Session<'_>) -> Result<bool> {
+        let update = self.update_item(&sensor, T::of_number(n), T::change);
+        Ok(awaited!(update, session)?.is_some())
+    }
+
+    fn grown(_sensor: i64, _numbers: Range<i64>) -> Option<Document> {
+        None
     }
 
     async fn change_capacity(
@@ -250,17 +290,9 @@ impl<T: Reading> Handle for Buckets<T> {
         self.import(iter(lines)).await
     }
 
-    async fn load(
-        &self,
-        items: Vec<(i64, i64)>,
-        session: Option<ClientSession>,
-    ) -> BTreeMap<i64, Told> {
+    async fn load(&self, items: Vec<(i64, i64)>, session: Session<'_>) -> BTreeMap<i64, Told> {
         let items = Vec::from_iter(items.into_iter().map(|(sensor, n)| T::new(sensor, n)));
-        let load = self.append_many(items);
-        let loaded = match session {
-            Some(mut session) => load.session(&mut session).await,
-            None => load.await,
-        };
+        let loaded = awaited!(self.append_many(items), session);
         let failed = loaded
             .as_ref()
             .err()
@@ -286,7 +318,7 @@ impl Child {
 }
 
 macro_rules! families {
-    ($($name:ident(items $(, unique = $unique:ident)?))+) => {$(
+    ($($name:ident($(#[$of_items:meta])* items $(, $total:ident)?))+) => {$(
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
         #[outlier(
             collection = "parents", extras = "buckets", extra_items = "items", reference = "sensor",
@@ -295,8 +327,12 @@ macro_rules! families {
         pub(crate) struct $name {
             #[serde(rename = "_id")]
             id: i64,
-            #[outlier(items $(, unique = $unique)?)]
+            $(#[$of_items])*
             items: Vec<Child>,
+            $(
+                #[outlier(total)]
+                $total: u64,
+            )?
         }
 
         impl Handle for Outliers<$name> {
@@ -309,41 +345,51 @@ macro_rules! families {
             async fn open(db: &Database, _combine: bool, _rings: u32) -> Self {
                 let parents = $name::outliers(db).await.expect("an opened collection");
                 for id in [0, 1] {
-                    let inserted = parents.insert(&$name { id, items: Vec::new() }).await;
+                    let parent = $name { id, items: Vec::new(), $($total: 0)? };
+                    let inserted = parents.insert(&parent).await;
                     assert!(inserted.is_ok() || inserted.is_err_and(|it| it.is_already_there()));
                 }
                 parents
             }
 
-            async fn append(&self, sensor: i64, n: i64) -> Result<()> {
-                self.push(&sensor, Child::new(n)).await.map(drop)
+            async fn append(&self, sensor: i64, n: i64, session: Session<'_>) -> Result<()> {
+                awaited!(self.push(&sensor, Child::new(n)), session).map(drop)
             }
 
-            async fn remove(&self, sensor: i64, n: i64) -> Result<bool> {
+            async fn remove(&self, sensor: i64, n: i64, session: Session<'_>) -> Result<bool> {
                 let of_number = $name::FIELDS.items.item().n.eq(n);
-                Ok(self.remove_item(&sensor, of_number).await?.is_some())
+                Ok(awaited!(self.remove_item(&sensor, of_number), session)?.is_some())
             }
 
-            async fn update(&self, sensor: i64, n: i64) -> Result<bool> {
+            async fn update(&self, sensor: i64, n: i64, session: Session<'_>) -> Result<bool> {
                 let of_number = $name::FIELDS.items.item().n.eq(n);
                 let change = |child: &mut Child| child.changes += 1;
-                Ok(self.update_item(&sensor, of_number, change).await?.is_some())
+                let update = self.update_item(&sensor, of_number, change);
+                Ok(awaited!(update, session)?.is_some())
+            }
+
+            fn grown(sensor: i64, numbers: Range<i64>) -> Option<Document> {
+                let items = numbers.map(|n| doc! { "n": n, "changes": 0_i64 });
+                let items = Vec::from_iter(items);
+                $(let $total = items.len() as i64;)?
+                Some(doc! { "_id": sensor, "items": items, $(stringify!($total): $total)? })
+            }
+
+            async fn split(&self) -> Result<SplitProgress> {
+                self.split_existing().await
             }
 
             async fn load(
                 &self,
                 items: Vec<(i64, i64)>,
-                mut session: Option<ClientSession>,
+                mut session: Session<'_>,
             ) -> BTreeMap<i64, Told> {
                 let mut failed = BTreeMap::new();
                 for id in [0, 1] {
                     let items = items.iter().filter(|(sensor, _)| *sensor == id);
                     let children = Vec::from_iter(items.map(|(_, n)| Child::new(*n)));
                     let push = self.push_many(&id, children);
-                    let pushed = match &mut session {
-                        Some(session) => push.session(session).await,
-                        None => push.await,
-                    };
+                    let pushed = awaited!(push, session.as_deref_mut());
                     if let Err(error) = pushed {
                         let told = Told::by(&error.error);
                         failed.extend(error.rest.iter().map(|child| (child.n, told)));
@@ -356,6 +402,8 @@ macro_rules! families {
 }
 
 families! {
-    Family(items)
-    FamilyOnce(items, unique = n)
+    Family(#[outlier(items)] items)
+    FamilyOnce(#[outlier(items, unique = n)] items)
+    FamilyCounted(#[outlier(items)] items, total)
+    FamilyOnceCounted(#[outlier(items, unique = n)] items, total)
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use bucket_runtime::{
-    __simulated::{Request, Simulated},
     Result,
     bson::{Bson, Document, doc},
     mongodb::{Client, Database},
@@ -15,8 +14,9 @@ use crate::{
     handle::{Handle, IMPORTED, flat_items},
     judge::{WRITER, items},
     network::Network,
-    schedule::{called, random_pause, stop, tell},
+    schedule::{random_pause, stop},
     world::Told,
+    writer::{called, tell},
 };
 
 /// The number of the first imported item, which no writer has.
@@ -47,7 +47,9 @@ impl<H: Handle> Import<H> {
     pub(crate) async fn of_flat(driver: &Driver, client: &Client, rings: u32) -> Self {
         let flat = flat_items(FIRST, H::IS_UNIQUE);
         let source = Source::Flat(flat.len() as u64);
-        send(driver, doc! { "insert": "flat", "documents": flat }).await;
+        driver
+            .set_up(doc! { "insert": "flat", "documents": flat })
+            .await;
         Self::of(source, driver, client, rings).await
     }
 
@@ -69,7 +71,9 @@ impl<H: Handle> Import<H> {
             deleted.insert("_id", doc! { "$gt": buckets[0].get("_id") });
         }
         let deletes = [doc! { "q": deleted, "limit": 0 }].to_vec();
-        send(driver, doc! { "delete": "buckets", "deletes": deletes }).await;
+        driver
+            .set_up(doc! { "delete": "buckets", "deletes": deletes })
+            .await;
         Self::of(Source::Archive(lines), driver, client, rings).await
     }
 
@@ -200,15 +204,4 @@ impl Line {
             items: items(bucket).into_iter().map(|(n, _)| n).collect(),
         }
     }
-}
-
-/// Sends a command before the faults begin.
-async fn send(driver: &Driver, command: Document) {
-    let request = Request {
-        database: "archive".to_owned(),
-        session: Some(doc! { "id": "archive" }),
-        command,
-        is_action: true,
-    };
-    driver.send(request).await.expect("an answer");
 }

@@ -1,6 +1,9 @@
 //! The judge: the guarantees after each statement, and at the end.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use bucket_runtime::bson::{Bson, DateTime, Document};
 
@@ -19,8 +22,11 @@ pub(crate) fn step(world: &World) -> Option<String> {
     let mut stored = BTreeMap::new();
     for parent in &world.primary.parents.documents {
         let items = items(parent);
-        if items.len() > THRESHOLD {
+        if items.len() > THRESHOLD && !world.has_grown {
             return Some(format!("O2: {parent}"));
+        }
+        if !has_its_total(world, parent, items.len()) {
+            return Some(format!("O1: the total of {parent}"));
         }
         for (item, _) in items {
             if let Some(other) = stored.insert(item, &**parent) {
@@ -105,23 +111,45 @@ pub(crate) fn stored(documents: &Store) -> BTreeSet<i64> {
     items.map(|(n, _)| n).collect()
 }
 
-/// Which bucket has got more items than it may have.
+/// Which document has got more items than it may have.
 pub(crate) fn growth(world: &World, before: &State) -> Option<String> {
-    let had = |bucket: &Document| {
-        let mut before = before.store.documents.iter();
-        before
-            .find(|before| before.get("_id") == bucket.get("_id"))
-            .map_or(0, |it| items(it).len())
+    let mut parents = world.primary.parents.documents.iter();
+    let is_above_threshold = |parent: &&Arc<Document>| {
+        let items = items(parent).len();
+        // Another program has inserted it.
+        let had = length_in(&before.parents, parent).unwrap_or(items);
+        items > had.max(THRESHOLD)
     };
-    let grown = |bucket: &&Document| {
+    if let Some(parent) = parents.find(is_above_threshold) {
+        return Some(format!("O2: above the threshold: {parent}"));
+    }
+    let capacity = world.created_capacity;
+    let is_above_capacity = |bucket: &&Document| {
         let items = items(bucket).len();
-        items as i64 > world.created_capacity && items > had(bucket) && !world.is_unguarded
+        let had = length_in(&before.store, bucket).unwrap_or(0);
+        items as i64 > capacity && items > had && !world.is_unguarded
     };
-    let bucket = buckets(&world.primary.store).find(grown)?;
-    Some(format!(
-        "G2: above the capacity of {}: {bucket}",
-        world.created_capacity
-    ))
+    let bucket = buckets(&world.primary.store).find(is_above_capacity)?;
+    Some(format!("G2: above the capacity of {capacity}: {bucket}"))
+}
+
+/// How many items the document with the same id has there.
+fn length_in(store: &Store, document: &Document) -> Option<usize> {
+    let mut documents = store.documents.iter();
+    let found = documents.find(|other| other.get("_id") == document.get("_id"));
+    found.map(|found| items(found).len())
+}
+
+/// Whether the total of a parent that holds so many items, if it keeps one, is that of all items.
+fn has_its_total(world: &World, parent: &Document, own: usize) -> bool {
+    let Some(total) = parent.get("total").and_then(number) else {
+        return true;
+    };
+    let id = parent.get("_id").and_then(number);
+    let of_parent = |bucket: &&Document| bucket.get("sensor").and_then(number) == id;
+    let extras = buckets(&world.primary.store).filter(of_parent);
+    let extras = extras.map(|bucket| items(bucket).len());
+    total == (own + extras.sum::<usize>()) as i64
 }
 
 /// Whether the key is a parent's, and the parent is not flagged.
@@ -157,14 +185,13 @@ pub(crate) fn end(world: &World, is_in_order: bool) -> Option<String> {
 
 /// The numbers of a key have no gap.
 fn gap(buckets: &[&Document]) -> Option<String> {
-    let ordinal = |id: &str| id.rsplit_once('_')?.1.parse::<i64>().ok();
     let mut next = BTreeMap::<Option<i64>, i64>::new();
     for bucket in buckets {
         let found = bucket.get_str("_id").ok().and_then(ordinal);
         if let Some(found) = found {
             let next = next
                 .entry(bucket.get("sensor").and_then(self::number))
-                .or_default();
+                .or_insert(found.min(0));
             if found != *next {
                 return Some(format!("G5: a gap before {bucket}"));
             }
@@ -172,6 +199,15 @@ fn gap(buckets: &[&Document]) -> Option<String> {
         }
     }
     None
+}
+
+/// The number of a bucket. What a split puts before other extras has one below zero.
+fn ordinal(id: &str) -> Option<i64> {
+    let (_, text) = id.rsplit_once('_')?;
+    match text.strip_prefix('-') {
+        Some(digits) => Some(digits.parse::<i64>().ok()? - 10_i64.pow(digits.len() as u32)),
+        None => text.parse().ok(),
+    }
 }
 
 /// What callers were told that is not true of the item, which has been changed so often, if it is stored.

@@ -9,8 +9,9 @@ use crate::{
     handle::Handle,
     judge::stored,
     network::Network,
-    schedule::{called, join, random_pause, stop},
+    schedule::{join, random_pause, stop},
     world::Told,
+    writer::called,
 };
 
 /// How long after the last call of a writer its commands may still arrive.

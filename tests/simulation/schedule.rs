@@ -6,26 +6,29 @@ use bucket_runtime::{
     __simulated::install,
     Buckets, Outliers,
     bson::Document,
-    mongodb::{Client, ClientSession, Database, options::ClientOptions},
+    mongodb::{Client, Database, options::ClientOptions},
 };
 use tokio::{
     runtime::{Builder, Runtime},
     task::JoinSet,
-    time::{Instant, sleep, timeout},
+    time::{Instant, sleep},
 };
 
 use crate::{
+    caller,
     driver::Driver,
     handle::{
-        CAPACITY, Capacity, Daily, Family, FamilyOnce, Handle, Numbered, NumberedOnce, Timed,
-        TimedOnce,
+        CAPACITY, Capacity, Daily, Family, FamilyCounted, FamilyOnce, FamilyOnceCounted, Handle,
+        Numbered, NumberedOnce, Timed, TimedOnce,
     },
     import::Import,
     judge::{self, WRITER},
+    maintenance::Splits,
     migration::Migrations,
     network::Network,
     undone::Safeguard,
-    world::{History, Recorded, Told, World},
+    world::{Recorded, Told, World},
+    writer::{append, called, load},
 };
 
 /// What a schedule showed.
@@ -66,9 +69,6 @@ pub(crate) enum Transfer {
     Archive,
     Migration,
 }
-
-/// How long callers wait for a process that has ended: longer than all else.
-const FOR_EVER: Duration = Duration::from_secs(1 << 20);
 
 /// How long a process stands still: longer than the server keeps a transaction.
 const STANDSTILL: Duration = Duration::from_secs(61);
@@ -123,7 +123,7 @@ impl Simulator {
         let runtime = runtime.expect("a runtime");
         let driver = Driver::new(network.clone());
         install(Some(Arc::new(driver.clone())));
-        let kind = network.world().below(7);
+        let kind = network.world().below(9);
         let is_in_order = runtime.block_on(async {
             match kind {
                 0 => self.write::<Buckets<Numbered>>(&driver).await,
@@ -132,7 +132,9 @@ impl Simulator {
                 3 => self.write::<Buckets<TimedOnce>>(&driver).await,
                 4 => self.write::<Buckets<Daily>>(&driver).await,
                 5 => self.write::<Outliers<Family>>(&driver).await,
-                _ => self.write::<Outliers<FamilyOnce>>(&driver).await,
+                6 => self.write::<Outliers<FamilyOnce>>(&driver).await,
+                7 => self.write::<Outliers<FamilyCounted>>(&driver).await,
+                _ => self.write::<Outliers<FamilyOnceCounted>>(&driver).await,
             }
         });
         drop(runtime);
@@ -150,12 +152,21 @@ impl Simulator {
     }
 
     /// Two or three handles with four writers, one of whom may load; the process of one handle may end or stand still.
-    /// Two writers may have the same items. The capacity may change meanwhile, and items be imported or migrated.
-    /// Returns whether a read gives each writer's items in their order.
+    /// Two writers may have the same items, and some write in sessions or in transactions of theirs. The capacity may
+    /// change meanwhile, items be imported or migrated, and a parent be split. Returns whether a read gives each
+    /// writer's items in their order.
     async fn write<H: Handle>(&self, driver: &Driver) -> bool {
         let network = &driver.network;
-        let [rings, handles, loads, stops, shares, changes, transfers] =
-            [2, 2, 2, 4, 2, 4, 8].map(|below| network.world().below(below));
+        let [
+            rings,
+            handles,
+            loads,
+            stops,
+            shares,
+            changes,
+            transfers,
+            splits,
+        ] = [2, 2, 2, 4, 2, 4, 8, 2].map(|below| network.world().below(below));
         // A safeguard is undone where it is needed.
         let undone = network.world().undone;
         let is_of_change = undone.is_some_and(Safeguard::is_of_change);
@@ -180,6 +191,10 @@ impl Simulator {
         // While the migrations wait for the writers, none of these stands still.
         let stops = stops == 0 && !migrates;
         let shares = H::IS_UNIQUE && shares == 0;
+        let splits = match splits {
+            0 => Splits::<H>::of_grown(driver, &self.client).await,
+            _ => None,
+        };
         let mut opened = Vec::new();
         for n in 0..handles {
             let db = self.client.database(&format!("h{n}"));
@@ -196,23 +211,30 @@ impl Simulator {
         network.world().has_events = migrates;
         network.world().is_rough = true;
         let mut writers = JoinSet::new();
-        for (writer, handle) in (0..4).zip(opened.iter().cycle()) {
+        for (writer, (process, handle)) in (0..4).zip(opened.iter().enumerate().cycle()) {
             let (handle, network) = (handle.clone(), network.clone());
             let (is_shared, first) = match writer {
                 0 | 1 if shares => (true, 0),
                 _ => (false, writer * WRITER),
             };
-            match loads && writer == 3 {
-                true => {
-                    let in_session = network.world().below(4) == 0;
-                    let session = match in_session {
-                        true => self.client.start_session().await.ok(),
-                        false => None,
-                    };
+            let way = network.world().below(6);
+            let session = match way {
+                0 | 1 => self.client.start_session().await.ok(),
+                _ => None,
+            };
+            match session {
+                session if loads && writer == 3 => {
                     writers.spawn(load(handle, network, first, session))
                 }
-                false => writers.spawn(append(handle, network, first, is_shared)),
+                Some(session) if way == 0 && !is_shared => {
+                    let (driver, process) = (driver.clone(), format!("h{process}"));
+                    writers.spawn(caller::append(handle, driver, process, session, first))
+                }
+                session => writers.spawn(append(handle, network, first, is_shared, session)),
             };
+        }
+        if let Some(splits) = &splits {
+            splits.begin(&mut writers, &opened[0]);
         }
         if stops {
             writers.spawn(stop(network.clone(), "h0"));
@@ -242,6 +264,9 @@ impl Simulator {
         }
         if let Some(import) = import {
             import.finish().await;
+        }
+        if let Some(splits) = splits {
+            splits.finish().await;
         }
         H::is_in_order() && !shares && !is_unguarded && transfer != Some(Transfer::Archive)
     }
@@ -307,126 +332,6 @@ pub(crate) async fn stop(network: Network, handle: &str) {
     let what = until.map_or("ends", |_| "stands still for a minute");
     world.note(|| format!("the process of {handle} {what}"));
     world.stopped.insert(handle.to_owned(), until);
-}
-
-/// Appends three items, one after the other, and edits some of them. Now and then the caller drops a call. Unique
-/// items are appended again if they may have been stored.
-async fn append<H: Handle>(handle: H, network: Network, first: i64, is_shared: bool) {
-    let mut own = Vec::new();
-    for n in first..first + 3 {
-        let sensor = network.world().sensor(n);
-        let appended = called(&network, handle.append(sensor, n)).await.told();
-        tell(&network, n, appended);
-        if H::IS_UNIQUE && appended != Told::Done {
-            let again = called(&network, handle.append(sensor, n)).await.told();
-            tell(&network, n, again);
-        }
-        // Not one whose first call may still be on its way.
-        own.extend((appended == Told::Done && !is_shared).then_some((sensor, n)));
-        let (edits, removes, at) = {
-            let mut world = network.world();
-            let at = world.below(own.len() as u64) as usize;
-            // A migration refuses buckets whose items are edited.
-            let edits = world.below(3) == 0 && !world.has_events;
-            (edits, world.below(2) == 0, at)
-        };
-        if edits && !own.is_empty() {
-            match removes {
-                true => remove(&handle, &network, own.swap_remove(at)).await,
-                false => update(&handle, &network, own[at]).await,
-            }
-        }
-    }
-}
-
-/// What has become of a call; `None` if its caller has not waited for it.
-pub(crate) struct Called<R>(pub(crate) Option<bucket_runtime::Result<R>>);
-
-impl<R> Called<R> {
-    pub(crate) fn told(&self) -> Told {
-        match &self.0 {
-            Some(Ok(_)) => Told::Done,
-            Some(Err(error)) => Told::by(error),
-            None => Told::Maybe,
-        }
-    }
-}
-
-pub(crate) async fn called<R>(
-    network: &Network,
-    call: impl Future<Output = bucket_runtime::Result<R>>,
-) -> Called<R> {
-    let patience = match network.world().below(12) == 0 {
-        true => Duration::from_millis(15),
-        false => FOR_EVER,
-    };
-    Called(timeout(patience, call).await.ok())
-}
-
-/// Removes an item that was acknowledged, and no call has removed.
-async fn remove<H: Handle>(handle: &H, network: &Network, (sensor, n): (i64, i64)) {
-    let removed = called(network, handle.remove(sensor, n)).await;
-    if is_missed(network, n, &removed) {
-        return;
-    }
-    let mut world = network.world();
-    world.note(|| format!("{n} removed: {:?}", removed.told()));
-    if let Some(history) = world.told.get_mut(&n) {
-        history.removed = removed.told();
-    }
-}
-
-/// Changes an item that was acknowledged, and no call has removed.
-async fn update<H: Handle>(handle: &H, network: &Network, (sensor, n): (i64, i64)) {
-    let updated = called(network, handle.update(sensor, n)).await;
-    if is_missed(network, n, &updated) {
-        return;
-    }
-    let mut world = network.world();
-    world.note(|| format!("{n} changed: {:?}", updated.told()));
-    if let Some(history) = world.told.get_mut(&n) {
-        history.changes.0 += i64::from(updated.told() == Told::Done);
-        history.changes.1 += i64::from(updated.told() != Told::Failed);
-    }
-}
-
-/// Whether an edit has not found its item, which only a change of the capacity may have been moving.
-fn is_missed(network: &Network, n: i64, edited: &Called<bool>) -> bool {
-    let is_missed = matches!(edited, Called(Some(Ok(false))));
-    let mut world = network.world();
-    if is_missed && !world.changes_capacity {
-        world.fail(format!(
-            "G1: item {n} was acknowledged, and an edit does not find it"
-        ));
-    }
-    is_missed
-}
-
-/// Loads eight items of both keys; in a session all of them or none.
-async fn load<H: Handle>(handle: H, network: Network, first: i64, session: Option<ClientSession>) {
-    let items = (first..first + 8).map(|n| (network.world().sensor(n), n));
-    let items = Vec::from_iter(items);
-    let loaded = timeout(FOR_EVER, handle.load(items.clone(), session)).await;
-    for (_, n) in items {
-        let told = match &loaded {
-            Ok(failed) => failed.get(&n).copied().unwrap_or(Told::Done),
-            Err(_) => Told::Maybe,
-        };
-        tell(&network, n, told);
-    }
-}
-
-pub(crate) fn tell(network: &Network, item: i64, appended: Told) {
-    let mut world = network.world();
-    world.note(|| format!("{item} {appended:?}"));
-    let new = || History {
-        appended,
-        removed: Told::Failed,
-        changes: (0, 0),
-    };
-    let history = world.told.entry(item).or_insert_with(new);
-    // What another call has done stays done.
-    history.appended = history.appended.min(appended);
 }
 
 impl Default for Simulator {

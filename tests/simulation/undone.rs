@@ -35,6 +35,10 @@ pub enum Safeguard {
     Threshold,
     /// The parent is flagged before the first extra.
     Flag,
+    /// A parent's total changes with its items.
+    Total,
+    /// A call in a transaction sends each of its commands there.
+    OwnTransaction,
     /// A change of capacity marks open buckets, which the filter of a handle with the former capacity leaves out.
     CapacityMark,
     /// The open index's name tells its capacity.
@@ -58,7 +62,7 @@ pub enum Safeguard {
 
 impl Safeguard {
     /// All of them.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 23] = [
         Self::UniqueIndexes,
         Self::Numbers,
         Self::Conflicts,
@@ -71,6 +75,8 @@ impl Safeguard {
         Self::SealedByRemoval,
         Self::Threshold,
         Self::Flag,
+        Self::Total,
+        Self::OwnTransaction,
         Self::CapacityMark,
         Self::IndexName,
         Self::OwnIndex,
@@ -111,6 +117,14 @@ impl Safeguard {
         match self {
             Self::OwnIndex if is_part(command) => remove(command, &["hint"]),
             Self::IndexName => name_all_alike(command),
+            Self::OwnTransaction
+                if is_part(command)
+                    && command.contains_key("updates")
+                    && !command.contains_key("startTransaction") =>
+            {
+                remove(command, &["autocommit"]);
+                remove(command, &["txnNumber"]);
+            }
             Self::NewKeys => find_nothing(command, |filter| filter.contains_key("$or")),
             Self::FirstItems => find_nothing(command, Document::is_empty),
             Self::Unchanged => remove(command, &["query", "$expr"]),
@@ -159,6 +173,7 @@ impl Safeguard {
                 remove(statement, &["q", "$expr"]);
             }
             Self::Identity => remove(statement, &["q", "items.n"]),
+            Self::Total => remove(statement, &["u", "$inc", "total"]),
             Self::Flag => {
                 if let Some(fields) = part(statement, &["u", "$set"])
                     && fields.contains_key("has_extras")

@@ -13,7 +13,7 @@ pub(crate) fn has_operators(part: &Document) -> bool {
 
 /// The document after the update. Those fields are set, too, that only a new document gets.
 pub(crate) fn updated(mut document: Document, update: &Document, is_new: bool) -> Document {
-    let known = document.len();
+    let mut known = document.len();
     for (operator, fields) in update {
         let fields = fields.as_document().cloned().unwrap_or_default();
         for (path, value) in fields {
@@ -25,6 +25,7 @@ pub(crate) fn updated(mut document: Document, update: &Document, is_new: bool) -
                 "$inc" => increase(document, name, value),
                 "$max" => raise(document, name, value),
                 "$push" => push(document, name, value),
+                "$unset" => known -= usize::from(document.remove(&name).is_some()),
                 other => panic!("unknown operator {other}"),
             }
         }
@@ -74,10 +75,17 @@ fn push(document: &mut Document, name: String, value: Bson) {
     let Some(Bson::Array(each)) = modifiers.remove("$each") else {
         panic!("a push without $each");
     };
+    let most = modifiers.remove("$slice");
     assert!(modifiers.is_empty(), "unknown modifiers {modifiers}");
-    match document.get_array_mut(&name) {
-        Ok(array) => array.extend(each),
-        Err(_) => drop(document.insert(name, each)),
+    let array = document
+        .entry(name)
+        .or_insert_with(|| Bson::Array(Vec::new()));
+    let Bson::Array(array) = array else {
+        panic!("a push to {array}");
+    };
+    array.extend(each);
+    if let Some(most) = most.as_ref().and_then(number) {
+        array.truncate(most as usize);
     }
 }
 

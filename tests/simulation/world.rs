@@ -183,6 +183,8 @@ pub(crate) struct World {
     pub(crate) changes_capacity: bool,
     /// Whether a load runs meanwhile: while there is no index, it opens further buckets.
     pub(crate) is_unguarded: bool,
+    /// Whether another program has let a parent grow beyond the threshold, which is not split yet.
+    pub(crate) has_grown: bool,
     /// Whether change streams show what is written.
     pub(crate) has_events: bool,
     /// Whether faults and delays occur.
@@ -219,6 +221,7 @@ impl World {
             created_capacity: capacity,
             changes_capacity: false,
             is_unguarded: false,
+            has_grown: false,
             has_events: false,
             is_rough: false,
             wire_version: SERVER_6_0,
@@ -368,7 +371,8 @@ impl World {
             return Ok((effect.clone(), true));
         }
         let is_numbered = self.is_numbered(command);
-        let is_looked_at = self.changes_capacity || self.has_events || self.has_transactions();
+        let is_looked_at =
+            self.changes_capacity || self.has_events || self.has_grown || self.has_transactions();
         let before = is_looked_at.then(|| self.primary.clone());
         let mut effect = self.primary.carry_out(command, at)?;
         before.iter().for_each(|before| self.note_changes(before));

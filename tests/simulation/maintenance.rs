@@ -1,0 +1,96 @@
+//! A parent that another program has let grow beyond its threshold, and calls that split it, of which two run at once
+//! beside the writers.
+
+use std::ops::Range;
+
+use bucket_runtime::{bson::doc, mongodb::Client};
+use tokio::task::JoinSet;
+
+use crate::{
+    driver::Driver,
+    handle::{Handle, THRESHOLD},
+    judge::WRITER,
+    network::Network,
+    schedule::{random_pause, stop},
+    world::Told,
+    writer::{append_again, called, edit, tell},
+};
+
+/// The parent that has grown.
+pub(crate) const GROWN_PARENT: i64 = 0;
+
+/// The number of its first item, which no writer has.
+const FIRST: i64 = 8 * WRITER;
+
+/// Splits of the parent.
+pub(crate) struct Splits<H> {
+    network: Network,
+    handles: Vec<H>,
+    /// The numbers of the parent's items.
+    numbers: Range<i64>,
+}
+
+impl<H: Handle> Splits<H> {
+    /// Stores the parent, if items are in parents.
+    pub(crate) async fn of_grown(driver: &Driver, client: &Client) -> Option<Self> {
+        let network = driver.network.clone();
+        let items = THRESHOLD as i64 + 1 + network.world().below(4) as i64;
+        let numbers = FIRST..FIRST + items;
+        let parent = H::grown(GROWN_PARENT, numbers.clone())?;
+        let insert = doc! { "insert": "parents", "documents": [parent] };
+        network.world().has_grown = true;
+        driver.set_up(insert).await;
+        (numbers.clone()).for_each(|n| tell(&network, n, Told::Done));
+        let mut handles = Vec::new();
+        for name in ["p0", "p1", "p2"] {
+            handles.push(H::open(&client.database(name), false, 0).await);
+        }
+        Some(Self {
+            network,
+            handles,
+            numbers,
+        })
+    }
+
+    /// Begins two splits, each of which is called again after an error. A process may end or stand still. Meanwhile
+    /// the parent's items are edited, or pushed again if they are unique.
+    pub(crate) fn begin(&self, calls: &mut JoinSet<()>, writer: &H) {
+        for handle in &self.handles[..2] {
+            let (handle, network) = (handle.clone(), self.network.clone());
+            calls.spawn(async move {
+                random_pause(&network).await;
+                for _ in 0..2 {
+                    let split = called(&network, handle.split()).await;
+                    network.world().note(|| format!("split: {:?}", split.0));
+                    if split.told() == Told::Done {
+                        return;
+                    }
+                }
+            });
+        }
+        let [stops, repeats] = [3, 2].map(|below| self.network.world().below(below) == 0);
+        if stops {
+            calls.spawn(stop(self.network.clone(), "p0"));
+        }
+        let (writer, network) = (writer.clone(), self.network.clone());
+        let items = self.numbers.clone().map(|n| (GROWN_PARENT, n));
+        match H::IS_UNIQUE && repeats {
+            true => calls.spawn(append_again(writer, network, items.collect())),
+            false => calls.spawn(edit(writer, network, items.collect())),
+        };
+    }
+
+    /// Whatever has become of the splits before, one that nothing disturbs leaves no parent that is too large.
+    pub(crate) async fn finish(self) {
+        let split = self.handles[2].split().await;
+        let mut world = self.network.world();
+        world.note(|| format!("last split: {split:?}"));
+        match split {
+            Ok(_) => {
+                world.has_grown = false;
+                world.judge();
+            }
+            Err(error) => world.fail(format!("an undisturbed split: {error:?}")),
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! What writers do: they append and load items, and edit their own.
+
+use std::time::Duration;
+
+use bucket_runtime::{Result, mongodb::ClientSession};
+use tokio::time::timeout;
+
+use crate::{
+    handle::{Handle, Session},
+    network::Network,
+    schedule::random_pause,
+    world::{History, Told},
+};
+
+/// How long callers wait for a process that has ended: longer than all else.
+pub(crate) const FOR_EVER: Duration = Duration::from_secs(1 << 20);
+
+/// Appends three items, one after the other, and edits some of them. Now and then the caller drops a call. Unique
+/// items are appended again if they may have been stored.
+pub(crate) async fn append<H: Handle>(
+    handle: H,
+    network: Network,
+    first: i64,
+    is_shared: bool,
+    mut session: Option<ClientSession>,
+) {
+    let mut own = Vec::new();
+    for n in first..first + 3 {
+        let sensor = network.world().sensor(n);
+        let append = handle.append(sensor, n, session.as_mut());
+        let appended = called(&network, append).await.told();
+        tell(&network, n, appended);
+        if H::IS_UNIQUE && appended != Told::Done {
+            let append = handle.append(sensor, n, session.as_mut());
+            let again = called(&network, append).await.told();
+            tell(&network, n, again);
+        }
+        // Not one whose first call may still be on its way.
+        own.extend((appended == Told::Done && !is_shared).then_some((sensor, n)));
+        if let Some(edit) = Edit::of_one(&network, &mut own) {
+            edit.call(&handle, &network, session.as_mut()).await;
+        }
+    }
+}
+
+/// Appends items again that are there.
+pub(crate) async fn append_again<H: Handle>(handle: H, network: Network, items: Vec<(i64, i64)>) {
+    for (sensor, n) in items {
+        let appended = called(&network, handle.append(sensor, n, None)).await;
+        tell(&network, n, appended.told());
+    }
+}
+
+/// Edits some of these items.
+pub(crate) async fn edit<H: Handle>(handle: H, network: Network, mut items: Vec<(i64, i64)>) {
+    for _ in 0..4 {
+        random_pause(&network).await;
+        if let Some(edit) = Edit::of_one(&network, &mut items) {
+            edit.call(&handle, &network, None).await;
+        }
+    }
+}
+
+/// An edit of an item that was acknowledged, and no call has removed.
+#[derive(Clone, Copy)]
+pub(crate) struct Edit {
+    sensor: i64,
+    n: i64,
+    removes: bool,
+}
+
+impl Edit {
+    /// Now and then an edit of one of these items, which are then without those that it removes.
+    pub(crate) fn of_one(network: &Network, own: &mut Vec<(i64, i64)>) -> Option<Self> {
+        let mut world = network.world();
+        let at = world.below(own.len() as u64) as usize;
+        // A migration refuses buckets whose items are edited.
+        let edits = world.below(3) == 0 && !world.has_events;
+        let removes = world.below(2) == 0;
+        let (sensor, n) = *own.get(at).filter(|_| edits)?;
+        if removes {
+            own.swap_remove(at);
+        }
+        Some(Self { sensor, n, removes })
+    }
+
+    /// Whether it has found the item, which only a change of the capacity may be moving.
+    pub(crate) async fn make<H: Handle>(
+        self,
+        handle: &H,
+        network: &Network,
+        session: Session<'_>,
+    ) -> Result<bool> {
+        let is_found = match self.removes {
+            true => handle.remove(self.sensor, self.n, session).await?,
+            false => handle.update(self.sensor, self.n, session).await?,
+        };
+        let mut world = network.world();
+        if !is_found && !world.changes_capacity {
+            world.fail(format!(
+                "G1: item {} was acknowledged, and an edit does not find it",
+                self.n
+            ));
+        }
+        Ok(is_found)
+    }
+
+    async fn call<H: Handle>(self, handle: &H, network: &Network, session: Session<'_>) {
+        let edited = called(network, self.make(handle, network, session)).await;
+        if !matches!(edited.0, Some(Ok(false))) {
+            self.tell(network, edited.told());
+        }
+    }
+
+    pub(crate) fn tell(self, network: &Network, edited: Told) {
+        let mut world = network.world();
+        let what = if self.removes { "removed" } else { "changed" };
+        world.note(|| format!("{} {what}: {edited:?}", self.n));
+        let Some(history) = world.told.get_mut(&self.n) else {
+            return;
+        };
+        match self.removes {
+            // What another call may have done may be done.
+            true => history.removed = history.removed.min(edited),
+            false => {
+                history.changes.0 += i64::from(edited == Told::Done);
+                history.changes.1 += i64::from(edited != Told::Failed);
+            }
+        }
+    }
+}
+
+/// Loads eight items of both keys; in a session all of them or none.
+pub(crate) async fn load<H: Handle>(
+    handle: H,
+    network: Network,
+    first: i64,
+    mut session: Option<ClientSession>,
+) {
+    let items = (first..first + 8).map(|n| (network.world().sensor(n), n));
+    let items = Vec::from_iter(items);
+    let loaded = timeout(FOR_EVER, handle.load(items.clone(), session.as_mut())).await;
+    for (_, n) in items {
+        let told = match &loaded {
+            Ok(failed) => failed.get(&n).copied().unwrap_or(Told::Done),
+            Err(_) => Told::Maybe,
+        };
+        tell(&network, n, told);
+    }
+}
+
+/// What has become of a call; `None` if its caller has not waited for it.
+pub(crate) struct Called<R>(pub(crate) Option<bucket_runtime::Result<R>>);
+
+impl<R> Called<R> {
+    pub(crate) fn told(&self) -> Told {
+        match &self.0 {
+            Some(Ok(_)) => Told::Done,
+            Some(Err(error)) => Told::by(error),
+            None => Told::Maybe,
+        }
+    }
+}
+
+pub(crate) async fn called<R>(
+    network: &Network,
+    call: impl Future<Output = bucket_runtime::Result<R>>,
+) -> Called<R> {
+    let patience = match network.world().below(12) == 0 {
+        true => Duration::from_millis(15),
+        false => FOR_EVER,
+    };
+    Called(timeout(patience, call).await.ok())
+}
+
+pub(crate) fn tell(network: &Network, item: i64, appended: Told) {
+    let mut world = network.world();
+    world.note(|| format!("{item} {appended:?}"));
+    let new = || History {
+        appended,
+        removed: Told::Failed,
+        changes: (0, 0),
+    };
+    let history = world.told.entry(item).or_insert_with(new);
+    // What another call has done stays done.
+    history.appended = history.appended.min(appended);
+}
