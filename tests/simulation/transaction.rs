@@ -211,6 +211,9 @@ impl World {
             self.primary.take_changes(&open.own, &open.base);
             (self.primary.committed).insert(session.to_owned(), number);
             self.note_changes(&before);
+            // Also what it has changed back.
+            let others = self.transactions.values_mut();
+            others.for_each(|other| other.passed.extend_from_slice(&open.touched));
             self.replicate();
         }
         Ok(())

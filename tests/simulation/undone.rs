@@ -99,6 +99,11 @@ impl Safeguard {
         .contains(&self)
     }
 
+    /// Whether only buckets need it, and no parents.
+    pub(crate) fn is_of_buckets(self) -> bool {
+        self.is_of_change() || self.transfer().is_some() || self == Self::RingGuard
+    }
+
     /// The transfer that alone needs it.
     pub(crate) fn transfer(self) -> Option<Transfer> {
         match self {

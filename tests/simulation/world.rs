@@ -365,7 +365,7 @@ impl World {
     ) -> Result<(Effect, bool), Refusal> {
         if is_part(command) {
             let effect = self.write_in_transaction(session, command, at)?;
-            return Ok((effect, false));
+            return Ok((shown(effect, command), false));
         }
         if let Some(effect) = self.was_done(session, command, at) {
             return Ok((effect.clone(), true));
@@ -374,7 +374,7 @@ impl World {
         let is_looked_at =
             self.changes_capacity || self.has_events || self.has_grown || self.has_transactions();
         let before = is_looked_at.then(|| self.primary.clone());
-        let mut effect = self.primary.carry_out(command, at)?;
+        let effect = self.primary.carry_out(command, at)?;
         before.iter().for_each(|before| self.note_changes(before));
         let has_written = match command.contains_key("updates") {
             true => effect.modified > 0 || effect.upserted.is_some(),
@@ -387,10 +387,7 @@ impl World {
             Arc::make_mut(session).done.insert(at, effect.clone());
         }
         // A repeated command gets the whole document.
-        if let (Some(value), Ok(fields)) = (&mut effect.value, command.get_document("fields")) {
-            *value = projected(value, fields);
-        }
-        Ok((effect, false))
+        Ok((shown(effect, command), false))
     }
 
     /// A command that changes many documents, as one for each of them; if there is none, the command.
@@ -478,6 +475,14 @@ impl World {
             answer: answer.clone(),
         });
     }
+}
+
+/// An effect with those fields of a changed document that the command asks for.
+fn shown(mut effect: Effect, command: &Document) -> Effect {
+    if let (Some(value), Ok(fields)) = (&mut effect.value, command.get_document("fields")) {
+        *value = projected(value, fields);
+    }
+    effect
 }
 
 fn rows(rows: Vec<Document>) -> Document {
