@@ -89,17 +89,13 @@ pub(crate) async fn run_in<A: Attempt>(
 /// its writes.)
 async fn is_in_transaction(server: &Server, session: &mut ClientSession) -> Result<bool> {
     let begun = Calls::current().within(session.start_transaction().into_future());
-    match begun.await {
-        Err(error) if matches!(*error.kind, ErrorKind::Transaction { .. }) => Ok(true),
-        begun => {
-            let ended = match begun {
-                Ok(()) => session.abort_transaction().await,
-                error => error,
-            };
-            ended.map_err(|error| server.target().read_error(error))?;
-            Ok(false)
-        }
-    }
+    let ended = match begun.await {
+        Err(error) if matches!(*error.kind, ErrorKind::Transaction { .. }) => return Ok(true),
+        Err(error) => Err(error),
+        Ok(()) => session.abort_transaction().await,
+    };
+    ended.map_err(|error| server.target().read_error(error))?;
+    Ok(false)
 }
 
 /// What a session has seen. What begins after it, in another session, sees as much.
