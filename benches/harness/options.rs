@@ -52,7 +52,7 @@ impl Options {
     /// so they are complete even if the command line asks for some.
     #[must_use]
     pub fn keeps_charts(&self) -> bool {
-        self.is_full() || (self.long && self.is_at_full_length())
+        self.is_at_full_length() && (self.long || self.words.is_empty())
     }
 
     fn is_at_full_length(&self) -> bool {

@@ -206,15 +206,15 @@ impl Report {
     pub fn end(&self, environment: &Environment, folder: &Path) -> Result<()> {
         let tables = self.tables(environment);
         println!("\n{tables}");
+        if !self.options.keeps_charts() {
+            return Ok(());
+        }
+        fs::create_dir_all(folder)?;
         if self.options.is_full() {
-            fs::create_dir_all(folder)?;
             fs::write(folder.join("table.md"), tables)?;
         }
-        if self.options.keeps_charts() {
-            fs::create_dir_all(folder)?;
-            for (theme, chart) in &self.so_far().charts {
-                fs::write(folder.join(format!("{theme}.svg")), chart.svg())?;
-            }
+        for (theme, chart) in &self.so_far().charts {
+            fs::write(folder.join(format!("{theme}.svg")), chart.svg())?;
         }
         Ok(())
     }

@@ -235,9 +235,10 @@ impl Batch {
 
     /// Whether nothing is known of the newest bucket, and no search will do.
     fn is_unread(&self, rules: &Rules) -> bool {
-        let must_learn = self.by_time && self.slot != 0 && !self.is_contended();
+        let would_not_learn = self.by_time && self.slot != 0;
         self.newest_bucket == NewestBucket::Unknown
-            && (self.items.len() > self.max_unread(rules) || must_learn)
+            && !self.is_contended()
+            && (self.items.len() > max_in_new_bucket(rules) || would_not_learn)
     }
 
     /// Whether the newest bucket may be open.
@@ -504,13 +505,6 @@ impl Batch {
     pub(crate) fn take_failed(&mut self, first: usize) {
         self.items.drain(..first);
         (self.newest_bucket, self.tries) = (NewestBucket::Unknown, 1);
-    }
-
-    fn max_unread(&self, rules: &Rules) -> usize {
-        match self.is_contended() {
-            false => max_in_new_bucket(rules),
-            true => self.items.len(),
-        }
     }
 
     fn is_contended(&self) -> bool {

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// The parent that has grown.
-pub(crate) const GROWN_PARENT: i64 = 0;
+const GROWN_PARENT: i64 = 0;
 
 /// The number of its first item, which no writer has.
 const FIRST: i64 = 8 * WRITER;

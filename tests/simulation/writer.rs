@@ -150,7 +150,7 @@ pub(crate) async fn load<H: Handle>(
 }
 
 /// What has become of a call; `None` if its caller has not waited for it.
-pub(crate) struct Called<R>(pub(crate) Option<bucket_runtime::Result<R>>);
+pub(crate) struct Called<R>(pub(crate) Option<Result<R>>);
 
 impl<R> Called<R> {
     pub(crate) fn told(&self) -> Told {
@@ -164,7 +164,7 @@ impl<R> Called<R> {
 
 pub(crate) async fn called<R>(
     network: &Network,
-    call: impl Future<Output = bucket_runtime::Result<R>>,
+    call: impl Future<Output = Result<R>>,
 ) -> Called<R> {
     let patience = match network.world().below(12) == 0 {
         true => Duration::from_millis(15),

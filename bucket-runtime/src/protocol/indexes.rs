@@ -236,8 +236,8 @@ fn has_collation(found: &[IndexModel]) -> bool {
 fn check(index: &IndexModel, name: &str, spec: &BucketSpec) -> Result<OpenIndex, Kind> {
     let options = index.options.clone().unwrap_or_default();
     let filter = options.partial_filter_expression.unwrap_or_default();
-    let is_by_our_fields = index.keys.keys().eq(command::open_index_keys(spec).keys())
-        && filter.contains_key(spec.count);
+    let has_our_keys = index.keys.keys().eq(command::open_index_keys(spec).keys());
+    let is_by_our_fields = has_our_keys && filter.contains_key(spec.count);
     let other = || match other_struct(index) {
         Some(other) if !is_by_our_fields => other,
         _ => foreign(index),
@@ -246,7 +246,7 @@ fn check(index: &IndexModel, name: &str, spec: &BucketSpec) -> Result<OpenIndex,
     if options.unique != Some(true)
         || options.collation.is_some()
         || options.hidden == Some(true)
-        || !index.keys.keys().eq(command::open_index_keys(spec).keys())
+        || !has_our_keys
     {
         return Err(other());
     }

@@ -33,8 +33,7 @@ impl Engine {
         batch: &mut Batch<W>,
         mut session: Option<&mut ClientSession>,
     ) -> Result<Option<MutexGuard<'_, ()>>> {
-        let is_unread = batch.len() > batch.max_unread() || batch.must_learn(session.is_some());
-        if batch.newest_bucket == NewestBucket::Unknown && is_unread {
+        if batch.is_unread() {
             batch.newest_bucket = NewestBucket::MustRead;
         }
         if batch.newest_bucket == NewestBucket::MustRead {
@@ -151,20 +150,16 @@ impl Engine {
 }
 
 impl<W> Batch<W> {
-    /// The most items of a statement while nothing is known of the newest bucket.
-    fn max_unread(&self) -> usize {
-        match self.is_contended() {
-            false => self.max_in_new_bucket(),
-            true => self.len(),
-        }
-    }
-
-    /// Whether only a read tells the newest bucket: the key has a ring, and the answer to a search behind the
-    /// ring's statement would not tell what it has opened, so that all later appends searched, too.
-    fn must_learn(&self, is_in_session: bool) -> bool {
-        let is_numbered = self.scope.spec.id.ordinal.counts();
+    /// Whether nothing is known of the newest bucket, and a search for it will not do: there are too many items for
+    /// one statement; or the key has a ring, and the answer to a search behind the ring's statement would not tell what
+    /// it has opened, so that all later appends searched, too.
+    fn is_unread(&self) -> bool {
+        let is_timed = !self.scope.spec.id.ordinal.counts();
         let has_ring = self.scope.slot != IndexSlot::FIRST;
-        has_ring && !is_in_session && !is_numbered && !self.is_contended()
+        let would_not_learn = has_ring && is_timed && !self.retry_state.is_in_session;
+        self.newest_bucket == NewestBucket::Unknown
+            && !self.is_contended()
+            && (self.len() > self.max_in_new_bucket() || would_not_learn)
     }
 
     /// Whether the open bucket has too few bytes left for the next item.
