@@ -11,7 +11,7 @@ use futures_util::{TryStreamExt, future::join_all};
 use crate::{
     append::sessions::client,
     support::{
-        database::{Live, Recorded, dense_buckets, documents, fresh, ids, number},
+        database::{Live, Recorded, dense_buckets, documents, fresh, ids, number, statements},
         zoo::ticks::{
             Millis3, Numbered2, Numbered3, Numbered10, Seconds2, Seconds3, Seconds10, Tick,
             Windows2,
@@ -224,10 +224,9 @@ async fn a_handle_remembers_its_buckets_in_a_ring(Recorded(db, record): Recorded
     for n in first..first + 9 {
         record.take();
         append(&ticks, n).await;
-        sent.push(Vec::from_iter(record.take().iter().map(|command| {
-            let updates = command.get_array("updates");
-            updates.map_or(0, Vec::len)
-        })));
+        let commands = record.take();
+        let carried = commands.iter().map(|command| statements(command).len());
+        sent.push(Vec::from_iter(carried));
         // The key's queue is empty in between, so nothing is handed from command to command.
         ticks.append(&Seconds3::new(K + 1, n)).await.unwrap();
     }

@@ -126,6 +126,12 @@ pub(crate) fn listening(options: ClientOptions) -> (ClientOptions, Record) {
     (options, record)
 }
 
+/// The statements of a command that writes: `bulkWrite` calls them `ops`, and all others that carry several `updates`.
+pub(crate) fn statements(command: &Document) -> &[Bson] {
+    let statements = command.get_array("updates").or(command.get_array("ops"));
+    statements.map_or(&[], Vec::as_slice)
+}
+
 /// The commands that a client sent.
 #[derive(Default, Clone)]
 pub(crate) struct Record(Arc<Mutex<Vec<Document>>>);

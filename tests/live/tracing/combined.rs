@@ -7,7 +7,7 @@ use futures_util::future::try_join_all;
 use serde::{Deserialize, Serialize};
 
 use super::support::{Spans, Told};
-use crate::support::database::Recorded;
+use crate::support::database::{Recorded, statements};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Bucket)]
 #[bucket(collection = "marks", id = "{key}_{#}", capacity = 10)]
@@ -20,8 +20,7 @@ struct Mark {
 fn carried(commands: &[Document]) -> BTreeMap<i64, usize> {
     let mut by_key = BTreeMap::new();
     for command in commands {
-        let statements = command.get_array("updates").or(command.get_array("ops"));
-        for statement in statements.into_iter().flatten() {
+        for statement in statements(command) {
             let text = statement.to_string();
             let of_key = text
                 .split_once("\"key\": ")
