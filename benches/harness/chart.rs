@@ -62,6 +62,16 @@ mod tests {
     use crate::Unit;
 
     #[test]
+    fn names_of_curves_that_end_close_together_find_their_places() {
+        for value in 1000..1100 {
+            let close = [1.0, 1.001, 1.002].map(|by| vec![f64::from(value) * by]);
+            let mut curves = Curves::new("Time", Unit::Micros, "buckets", ["a", "b", "c"]);
+            curves.point(0, &close);
+            assert!(Chart::Curves(curves).svg().contains("c 1,"));
+        }
+    }
+
+    #[test]
     fn a_chart_holds_its_names_and_values() {
         let (ours, peer) = (vec![100.0], vec![20_000.0]);
         let bars = Bars::new("Appends <fast>", Unit::ItemsPerSecond)

@@ -10,6 +10,8 @@ const LEFT: f64 = 90.0;
 const RIGHT: f64 = 190.0;
 const TOP: f64 = 64.0;
 const BOTTOM: f64 = 56.0;
+/// From one name at the end of a curve to the next one.
+const LINE: f64 = 16.0;
 
 /// A chart of curves. The lengths are at equal distances, and the values on a logarithmic axis,
 /// since they differ by orders of magnitude.
@@ -117,8 +119,10 @@ impl Curves {
             let Some(last) = values.last() else { continue };
             // Where curves end close together, their names are placed one below the other.
             let mut label = y(*last) + 4.0;
-            while let Some(other) = labels.iter().find(|other| (*other - label).abs() < 16.0) {
-                label = other + 16.0;
+            // A distance of a line may be rounded to a little less.
+            let is_close = |other: &&f64, label: f64| (*other - label).abs() < LINE - 0.5;
+            while let Some(other) = labels.iter().find(|other| is_close(other, label)) {
+                label = other + LINE;
             }
             labels.push(label);
             let _ = writeln!(
