@@ -33,12 +33,13 @@ pub(crate) use self::{
     queue::{Combiner, InFlight, SendWaiting},
 };
 
-/// How many commands of one handle may be in flight, no matter how little waits.
-const EAGER_WORKERS: usize = 4;
+/// How many commands of one handle may be in flight, no matter how little waits. The tests of the queue, which take all
+/// interleavings, get by with few.
+const EAGER_WORKERS: usize = if cfg!(test) { 1 } else { 4 };
 
 /// How many may be in flight if for each further one at least [`KEYS_PER_FURTHER_WORKER`] keys are ready. The
 /// driver's pool has ten connections by default, so some are left for other calls.
-const MAX_WORKERS: usize = 8;
+const MAX_WORKERS: usize = if cfg!(test) { 2 } else { 8 };
 
 /// How many keys must be ready for a further command.
-const KEYS_PER_FURTHER_WORKER: usize = 4;
+const KEYS_PER_FURTHER_WORKER: usize = if cfg!(test) { 2 } else { 4 };

@@ -1,5 +1,8 @@
 //! What waits in a handle, key by key, and the keys with a command in flight.
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     collections::{HashMap, VecDeque},
     future::Future,
