@@ -74,13 +74,18 @@ impl Driver {
 
     /// Sends a command before the faults begin.
     pub(crate) async fn set_up(&self, command: Document) {
-        let request = Request {
-            database: "set up".to_owned(),
-            session: Some(doc! { "id": "set up" }),
+        let sent = self.send(Self::foreign(command)).await;
+        sent.expect("an answer");
+    }
+
+    /// A command of another program's.
+    pub(crate) fn foreign(command: Document) -> Request {
+        Request {
+            database: "another program".to_owned(),
+            session: Some(doc! { "id": "another program" }),
             command,
             is_action: true,
-        };
-        self.send(request).await.expect("an answer");
+        }
     }
 
     fn sessions(&self) -> MutexGuard<'_, Sessions> {

@@ -97,6 +97,11 @@ impl Scope<'_> {
                 return others.next().or_else(|| value(last));
             }
             "$type" => type_name(value(0).as_ref()).into(),
+            "$add" => Bson::Int64((0..operands.len()).map(whole).sum()),
+            "$sum" => {
+                let numbers = array(value(0));
+                Bson::Int64(numbers.iter().filter_map(number).sum())
+            }
             "$isNumber" => value(0).as_ref().and_then(number).is_some().into(),
             "$subtract" => match (value(0)?, value(1)?) {
                 (Bson::Int32(one), Bson::Int32(other)) => Bson::Int32(one - other),

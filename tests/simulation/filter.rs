@@ -19,14 +19,15 @@ pub(crate) fn matches(filter: &Document, document: &Document) -> bool {
     })
 }
 
-/// The value at a path. Behind an array, those of its elements, as an array.
+/// The value at a path. Behind an array, the one at a place, or those of all elements, as an array.
 pub(crate) fn value_at<'d>(document: &'d Document, path: &str) -> Option<Cow<'d, Bson>> {
     let Some((name, rest)) = path.split_once('.') else {
         return document.get(path).map(Cow::Borrowed);
     };
-    match document.get(name)? {
-        Bson::Document(inner) => value_at(inner, rest),
-        Bson::Array(elements) => {
+    match (document.get(name)?, rest.parse::<usize>()) {
+        (Bson::Document(inner), _) => value_at(inner, rest),
+        (Bson::Array(elements), Ok(at)) => elements.get(at).map(Cow::Borrowed),
+        (Bson::Array(elements), Err(_)) => {
             let elements = elements.iter().filter_map(Bson::as_document);
             let values = elements.filter_map(|element| value_at(element, rest));
             Some(Cow::Owned(values.map(Cow::into_owned).collect()))

@@ -99,10 +99,21 @@ pub(crate) trait Handle: Clone + Send + Sync + 'static {
     /// A parent that holds these items, as another program has written it; `None` if items are in buckets.
     fn grown(sensor: i64, numbers: Range<i64>) -> Option<Document>;
 
+    /// Deletes a parent.
+    fn delete(&self, _sensor: i64) -> impl Future<Output = Result<bool>> + Send {
+        ready(Ok(false))
+    }
+
     /// Moves what parents hold beyond their threshold to extras.
     fn split(&self) -> impl Future<Output = Result<SplitProgress>> + Send {
         ready(Ok(SplitProgress::default()))
     }
+
+    /// What a verification finds: problems by their kind, and as text.
+    fn verify(db: &Database) -> impl Future<Output = Result<Vec<String>>> + Send;
+
+    /// Repairs what needs no guessing; what is left.
+    fn repair(db: &Database) -> impl Future<Output = Result<Vec<String>>> + Send;
 
     /// Whether its items are in buckets. Only then the following is called.
     const IS_OF_BUCKETS: bool = false;
@@ -261,6 +272,16 @@ impl<T: Reading> Handle for Buckets<T> {
         None
     }
 
+    async fn verify(db: &Database) -> Result<Vec<String>> {
+        let found = T::verify(db).await?.problems.into_iter();
+        Ok(found.map(|it| format!("{}: {it}", it.kind())).collect())
+    }
+
+    async fn repair(db: &Database) -> Result<Vec<String>> {
+        let left = T::repair(db).await?.left.into_iter();
+        Ok(left.map(|it| format!("{}: {it}", it.kind())).collect())
+    }
+
     async fn change_capacity(
         db: &Database,
         capacity: Capacity,
@@ -375,8 +396,22 @@ macro_rules! families {
                 Some(doc! { "_id": sensor, "items": items, $(stringify!($total): $total)? })
             }
 
+            async fn delete(&self, sensor: i64) -> Result<bool> {
+                Self::delete(self, &sensor).await
+            }
+
             async fn split(&self) -> Result<SplitProgress> {
                 self.split_existing().await
+            }
+
+            async fn verify(db: &Database) -> Result<Vec<String>> {
+                let found = $name::verify(db).await?.problems.into_iter();
+                Ok(found.map(|it| format!("{}: {it}", it.kind())).collect())
+            }
+
+            async fn repair(db: &Database) -> Result<Vec<String>> {
+                let left = $name::repair(db).await?.left.into_iter();
+                Ok(left.map(|it| format!("{}: {it}", it.kind())).collect())
             }
 
             async fn load(

@@ -190,9 +190,26 @@ impl Network {
                 }
                 Ok(world.end_transaction(session, command)?)
             }
-            _ if writes == 0 => Ok(self.world().read(session, command)?),
+            _ if writes == 0 => self.read(session, command).await,
             _ => self.write(session, command, fate).await,
         }
+    }
+
+    /// Reads; a pipeline may pass some documents before others are written.
+    async fn read(&self, session: &str, command: &Document) -> Result<Document, Unanswered> {
+        let (passed, term) = {
+            let mut world = self.world();
+            (world.pass_some(session, command), world.term)
+        };
+        if passed.is_some() {
+            self.pause().await;
+        }
+        let mut world = self.world();
+        if world.term != term {
+            return Err(Unanswered::Broken);
+        }
+        let passed = passed.map(|passed| world.pass_others(session, command, passed));
+        Ok(world.read(session, command, passed)?)
     }
 
     /// Carries out a write, statement by statement.
@@ -323,8 +340,11 @@ impl Network {
         let _builds = builds.lock().await;
         self.wait_for_transactions().await;
         let names = self.world().begin_indexes(command)?;
-        self.pause().await;
-        self.wait_for_transactions().await;
+        // Where all are there, the server answers at once.
+        if !names.is_empty() {
+            self.pause().await;
+            self.wait_for_transactions().await;
+        }
         let mut world = self.world();
         let built = world.end_indexes(command, &names)?;
         match world.term == term {

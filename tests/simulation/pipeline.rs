@@ -6,11 +6,15 @@ use bucket_runtime::bson::{Bson, Document, doc};
 
 use crate::{
     expression::evaluate,
-    filter::{compare, matches, number},
+    filter::{compare, is_same, matches, number},
 };
 
-/// The results of a pipeline.
-pub(crate) fn results(mut rows: Vec<Document>, pipeline: &[Bson]) -> Vec<Document> {
+/// The results of a pipeline; other collections are looked into by their names.
+pub(crate) fn results(
+    mut rows: Vec<Document>,
+    pipeline: &[Bson],
+    mut of: impl FnMut(&str) -> Vec<Document>,
+) -> Vec<Document> {
     for (stage, operand) in pipeline.iter().flat_map(stage) {
         rows = match (&**stage, operand) {
             ("$match", Bson::Document(filter)) => {
@@ -40,6 +44,11 @@ pub(crate) fn results(mut rows: Vec<Document>, pipeline: &[Bson]) -> Vec<Documen
                 rows.iter().map(value).collect()
             }
             ("$group", Bson::Document(fields)) => groups(&rows, fields),
+            ("$lookup", Bson::Document(lookup)) => {
+                let others = of(lookup.get_str("from").expect("a collection"));
+                let look_up = |row| looked_up(row, lookup, &others);
+                rows.into_iter().map(look_up).collect()
+            }
             ("$unwind", operand) => rows.iter().flat_map(|row| unwound(row, operand)).collect(),
             ("$project", Bson::Document(fields)) => {
                 rows.iter().map(|row| projected(row, fields)).collect()
@@ -48,6 +57,35 @@ pub(crate) fn results(mut rows: Vec<Document>, pipeline: &[Bson]) -> Vec<Documen
         };
     }
     rows
+}
+
+/// The row with those documents of another collection that belong to it.
+fn looked_up(mut row: Document, lookup: &Document, others: &[Document]) -> Document {
+    let name = |of: &str| lookup.get_str(of).expect("a field");
+    let own = row.get(name("localField")).cloned().unwrap_or(Bson::Null);
+    let is_of_row = |other: &&Document| {
+        let of_other = other.get(name("foreignField"));
+        of_other.is_some_and(|of_other| is_same(of_other, &own))
+    };
+    let found = others.iter().filter(is_of_row).cloned().collect();
+    let pipeline = lookup.get_array("pipeline").expect("a pipeline");
+    let nested = |from: &str| panic!("a lookup into {from} in another one");
+    row.insert(name("as"), results(found, pipeline, nested));
+    row
+}
+
+/// Documents in the order in which a pipeline reads them: by their ids if it sorts them so, otherwise as they were
+/// inserted.
+pub(crate) fn scanned(mut documents: Vec<Document>, command: &Document) -> Vec<Document> {
+    let stages = command.get_array("pipeline").into_iter().flatten();
+    let mut orders = stages.filter_map(|stage| stage.as_document()?.get_document("$sort").ok());
+    let is_by_id = |order: &&Document| order.keys().eq(["_id"]);
+    if let Some(order) = orders.find(is_by_id) {
+        // What is no text is no bucket.
+        documents.retain(|document| document.get_str("_id").is_ok());
+        sort(&mut documents, order);
+    }
+    documents
 }
 
 /// A document after the stages of an update.
@@ -96,6 +134,12 @@ fn groups(rows: &[Document], fields: &Document) -> Vec<Document> {
                         .flatten()
                         .chain(value(Some(of)))
                         .collect()
+                }
+                Some((operator, of)) if operator == "$addToSet" => {
+                    let set = before.and_then(Bson::as_array).cloned();
+                    let mut set = set.unwrap_or_default();
+                    set.extend(value(Some(of)).filter(|new| !set.contains(new)));
+                    set.into()
                 }
                 other => panic!("unknown accumulator {other:?}"),
             };

@@ -92,6 +92,13 @@ async fn ask(
         let of = collection(name, of);
         command.insert(verb.clone(), of);
     }
+    let stages = command.get_array_mut("pipeline").into_iter().flatten();
+    for lookup in
+        stages.filter_map(|stage| stage.as_document_mut()?.get_document_mut("$lookup").ok())
+    {
+        let from = collection(name, lookup.get_str("from").unwrap_or_default());
+        lookup.insert("from", from);
+    }
     let reads = ["find", "aggregate"].contains(&&*verb);
     if command.contains_key("txnNumber") && verb != "findAndModify" && !is_part(&command) {
         command.insert("stmtIds", vec![recorded.at as i32]);

@@ -6,7 +6,7 @@ use bucket_runtime::{
     __simulated::install,
     Buckets, Outliers,
     bson::Document,
-    mongodb::{Client, Database, options::ClientOptions},
+    mongodb::{Client, options::ClientOptions},
 };
 use tokio::{
     runtime::{Builder, Runtime},
@@ -16,19 +16,19 @@ use tokio::{
 
 use crate::{
     caller,
+    disturbances::Disturbances,
     driver::Driver,
     handle::{
-        CAPACITY, Capacity, Daily, Family, FamilyCounted, FamilyOnce, FamilyOnceCounted, Handle,
-        Numbered, NumberedOnce, Timed, TimedOnce,
+        CAPACITY, Daily, Family, FamilyCounted, FamilyOnce, FamilyOnceCounted, Handle, Numbered,
+        NumberedOnce, Timed, TimedOnce,
     },
-    import::Import,
     judge::{self, WRITER},
-    maintenance::Splits,
     migration::Migrations,
     network::Network,
+    scenario::Scenario,
     undone::Safeguard,
-    world::{Recorded, Told, World},
-    writer::{append, called, load},
+    world::{Recorded, World},
+    writer::{append, load},
 };
 
 /// What a schedule showed.
@@ -58,16 +58,6 @@ pub enum Keep {
     /// What a server of this wire version has carried out. Then no election rolls writes back, so that another one can
     /// do the same.
     Record(i32),
-}
-
-/// What moves items beside the writers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Transfer {
-    /// An import of a flat collection.
-    Flat,
-    /// An import of archived buckets.
-    Archive,
-    Migration,
 }
 
 /// How long a process stands still: longer than the server keeps a transaction.
@@ -155,70 +145,56 @@ impl Simulator {
         }
     }
 
-    /// Two or three handles with four writers, one of whom may load; the process of one handle may end or stand still.
-    /// Two writers may have the same items, and some write in sessions or in transactions of theirs. The capacity may
-    /// change meanwhile, items be imported or migrated, and a parent be split. Returns whether a read gives each
+    /// Two or three handles with four writers, beside whom other things happen. Returns whether a read gives each
     /// writer's items in their order.
     async fn write<H: Handle>(&self, driver: &Driver) -> bool {
         let network = &driver.network;
-        let [
-            rings,
-            handles,
-            loads,
-            stops,
-            shares,
-            changes,
-            transfers,
-            splits,
-        ] = [2, 2, 2, 4, 2, 4, 8, 2].map(|below| network.world().below(below));
-        // A safeguard is undone where it is needed.
-        let undone = network.world().undone;
-        let is_of_change = undone.is_some_and(Safeguard::is_of_change);
-        let rings = match undone {
-            Some(Safeguard::RingGuard) => 1,
-            _ => rings as u32,
-        };
-        let all = [Transfer::Flat, Transfer::Archive, Transfer::Migration];
-        let transfer = match undone {
-            Some(safeguard) => safeguard.transfer(),
-            None => all.get(transfers as usize).copied(),
-        };
-        let transfer = transfer.filter(|_| H::IS_OF_BUCKETS && !is_of_change);
-        let changes = H::IS_OF_BUCKETS && self.changes && (changes == 0 || is_of_change);
-        let changes = changes && matches!(transfer, None | Some(Transfer::Flat));
-        network.world().changes_capacity = changes;
-        let (handles, loads) = (2 + handles, loads == 0);
-        // Loads should wait for changes. If they do not, the last change still brings order.
-        let is_unguarded = changes && (loads || transfer.is_some());
-        network.world().is_unguarded = is_unguarded;
-        let migrates = transfer == Some(Transfer::Migration);
-        // While the migrations wait for the writers, none of these stands still.
-        let stops = stops == 0 && !migrates;
-        let shares = H::IS_UNIQUE && shares == 0;
-        let splits = match splits {
-            0 => Splits::<H>::of_grown(driver, &self.client).await,
-            _ => None,
-        };
-        let mut opened = Vec::new();
-        for n in 0..handles {
+        let scenario = Scenario::draw::<H>(&mut network.world(), self.changes);
+        {
+            let mut world = network.world();
+            world.changes_capacity = scenario.changes;
+            world.is_unguarded = scenario.is_unguarded();
+        }
+        let disturbances = Disturbances::<H>::prepare(&scenario, driver, &self.client).await;
+        let mut handles = Vec::new();
+        for n in 0..scenario.handles {
             let db = self.client.database(&format!("h{n}"));
             let combine = network.world().below(2) == 1;
-            opened.push(H::open(&db, combine, rings).await);
+            handles.push(H::open(&db, combine, scenario.rings).await);
         }
-        let import = match transfer {
-            Some(Transfer::Flat) => Some(Import::<H>::of_flat(driver, &self.client, rings).await),
-            Some(Transfer::Archive) => {
-                Some(Import::<H>::of_archive(driver, &self.client, rings).await)
-            }
-            _ => None,
-        };
-        network.world().has_events = migrates;
+        network.world().has_events = scenario.migrates();
         network.world().is_rough = true;
-        let mut writers = JoinSet::new();
-        for (writer, (process, handle)) in (0..4).zip(opened.iter().enumerate().cycle()) {
-            let (handle, network) = (handle.clone(), network.clone());
+        let mut calls = JoinSet::new();
+        self.begin_writers(&scenario, driver, &handles, &mut calls)
+            .await;
+        disturbances.begin(&mut calls, &handles[0]);
+        let migrations =
+            (scenario.migrates()).then(|| Migrations::begin::<H>(network, &self.client));
+        join(&mut calls).await;
+        if let Some(migrations) = migrations {
+            migrations.finish::<H>().await;
+        }
+        // Until all commands have arrived.
+        sleep(Duration::from_secs(60)).await;
+        network.world().is_rough = false;
+        let is_in_order = scenario.is_in_order::<H>() && disturbances.keep_order();
+        disturbances.finish().await;
+        is_in_order
+    }
+
+    /// Four writers, one of whom may load. Two may have the same items, and some write in sessions or in transactions of
+    /// theirs.
+    async fn begin_writers<H: Handle>(
+        &self,
+        scenario: &Scenario,
+        driver: &Driver,
+        handles: &[H],
+        calls: &mut JoinSet<()>,
+    ) {
+        for (writer, (process, handle)) in (0..4).zip(handles.iter().enumerate().cycle()) {
+            let (handle, network) = (handle.clone(), driver.network.clone());
             let (is_shared, first) = match writer {
-                0 | 1 if shares => (true, 0),
+                0 | 1 if scenario.shares => (true, 0),
                 _ => (false, writer * WRITER),
             };
             let way = network.world().below(6);
@@ -227,68 +203,15 @@ impl Simulator {
                 _ => None,
             };
             match session {
-                session if loads && writer == 3 => {
-                    writers.spawn(load(handle, network, first, session))
+                session if scenario.loads && writer == 3 => {
+                    calls.spawn(load(handle, network, first, session))
                 }
                 Some(session) if way == 0 && !is_shared => {
                     let (driver, process) = (driver.clone(), format!("h{process}"));
-                    writers.spawn(caller::append(handle, driver, process, session, first))
+                    calls.spawn(caller::append(handle, driver, process, session, first))
                 }
-                session => writers.spawn(append(handle, network, first, is_shared, session)),
+                session => calls.spawn(append(handle, network, first, is_shared, session)),
             };
-        }
-        if let Some(splits) = &splits {
-            splits.begin(&mut writers, &opened[0]);
-        }
-        if stops {
-            writers.spawn(stop(network.clone(), "h0"));
-        }
-        if changes {
-            for name in ["c0", "c1"] {
-                let (network, db) = (network.clone(), self.client.database(name));
-                writers.spawn(change_capacity::<H>(network, db));
-            }
-            if network.world().below(3) == 0 {
-                writers.spawn(stop(network.clone(), "c0"));
-            }
-        }
-        if let Some(import) = &import {
-            import.begin(&mut writers);
-        }
-        let migrations = migrates.then(|| Migrations::begin::<H>(network, &self.client));
-        join(&mut writers).await;
-        if let Some(migrations) = migrations {
-            migrations.finish::<H>().await;
-        }
-        // Until all commands have arrived.
-        sleep(Duration::from_secs(60)).await;
-        network.world().is_rough = false;
-        if changes {
-            self.finish_change::<H>(network).await;
-        }
-        if let Some(import) = import {
-            import.finish().await;
-        }
-        if let Some(splits) = splits {
-            splits.finish().await;
-        }
-        H::is_in_order() && !shares && !is_unguarded && transfer != Some(Transfer::Archive)
-    }
-
-    /// Whatever has become of the changes before, one that nothing disturbs brings the collection to its capacity.
-    async fn finish_change<H: Handle>(&self, network: &Network) {
-        let db = self.client.database("c2");
-        let capacity = some_capacity(network);
-        let changed = H::change_capacity(&db, capacity, false).await;
-        let mut world = network.world();
-        world.note(|| format!("last change to {capacity:?}: {changed:?}"));
-        match changed {
-            Ok(progress) if progress.left.is_empty() => {
-                world.changes_capacity = false;
-                world.is_unguarded = false;
-                world.judge();
-            }
-            other => world.fail(format!("an undisturbed change of capacity: {other:?}")),
         }
     }
 }
@@ -306,26 +229,6 @@ pub(crate) async fn join(calls: &mut JoinSet<()>) {
 pub(crate) async fn random_pause(network: &Network) {
     let pause = network.world().below(150_000);
     sleep(Duration::from_micros(pause)).await;
-}
-
-fn some_capacity(network: &Network) -> Capacity {
-    let capacities = [Capacity::Narrow, Capacity::First, Capacity::Wide];
-    capacities[network.world().below(3) as usize]
-}
-
-/// Changes the capacity once, and again after an error. The caller may drop the call.
-async fn change_capacity<H: Handle>(network: Network, db: Database) {
-    random_pause(&network).await;
-    let capacity = some_capacity(&network);
-    for _ in 0..2 {
-        let repack = network.world().below(2) == 0;
-        let changed = called(&network, H::change_capacity(&db, capacity, repack)).await;
-        let is_done = changed.told() == Told::Done;
-        (network.world()).note(|| format!("capacity changed to {capacity:?}: {:?}", changed.0));
-        if is_done {
-            return;
-        }
-    }
 }
 
 /// The process of a handle ends, or stands still for a minute.

@@ -157,12 +157,6 @@ impl Store {
         })
     }
 
-    /// The results of a command `aggregate`.
-    pub(crate) fn aggregate(&self, command: &Document) -> Vec<Document> {
-        let pipeline = command.get_array("pipeline").expect("a pipeline");
-        pipeline::results(self.all(), pipeline)
-    }
-
     /// All documents.
     pub(crate) fn all(&self) -> Vec<Document> {
         let all = self.documents.iter();

@@ -2,7 +2,7 @@
 
 use bucket_runtime::bson::{Bson, Document, doc};
 
-use crate::{schedule::Transfer, transaction::is_part, update::has_operators};
+use crate::{repair::Inspection, scenario::Transfer, transaction::is_part, update::has_operators};
 
 /// The open index of a collection whose capacity has never changed.
 const OPEN_INDEX: &str = "bucket_open";
@@ -39,6 +39,10 @@ pub enum Safeguard {
     Total,
     /// A call in a transaction sends each of its commands there.
     OwnTransaction,
+    /// A repair that corrects the count of a bucket that seemed to be full seals it.
+    CorrectedCount,
+    /// A verification looks once more for the open buckets of a key that seems to have several.
+    SecondLook,
     /// A change of capacity marks open buckets, which the filter of a handle with the former capacity leaves out.
     CapacityMark,
     /// The open index's name tells its capacity.
@@ -62,7 +66,7 @@ pub enum Safeguard {
 
 impl Safeguard {
     /// All of them.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 25] = [
         Self::UniqueIndexes,
         Self::Numbers,
         Self::Conflicts,
@@ -77,6 +81,8 @@ impl Safeguard {
         Self::Flag,
         Self::Total,
         Self::OwnTransaction,
+        Self::CorrectedCount,
+        Self::SecondLook,
         Self::CapacityMark,
         Self::IndexName,
         Self::OwnIndex,
@@ -114,6 +120,15 @@ impl Safeguard {
         }
     }
 
+    /// The inspection that alone needs it.
+    pub(crate) fn inspection(self) -> Option<Inspection> {
+        match self {
+            Self::CorrectedCount => Some(Inspection::Repair),
+            Self::SecondLook => Some(Inspection::Verify),
+            _ => None,
+        }
+    }
+
     /// Takes the safeguard out of a command.
     pub(crate) fn undo(self, command: &mut Document) {
         if self == Self::Order && command.contains_key("ordered") {
@@ -132,6 +147,7 @@ impl Safeguard {
             }
             Self::NewKeys => find_nothing(command, |filter| filter.contains_key("$or")),
             Self::FirstItems => find_nothing(command, Document::is_empty),
+            Self::SecondLook => find_all_of_ids(command),
             Self::Unchanged => remove(command, &["query", "$expr"]),
             Self::SealedByRemoval => {
                 if let Ok(stages) = command.get_array_mut("update")
@@ -178,6 +194,15 @@ impl Safeguard {
                 remove(statement, &["q", "$expr"]);
             }
             Self::Identity => remove(statement, &["q", "items.n"]),
+            Self::CorrectedCount => {
+                if let Ok([Bson::Document(stage)]) =
+                    statement.get_array_mut("u").map(Vec::as_mut_slice)
+                    && let Some(fields) = part(stage, &["$set"])
+                    && fields.contains_key("count")
+                {
+                    fields.remove("sealed");
+                }
+            }
             Self::Total => remove(statement, &["u", "$inc", "total"]),
             Self::Flag => {
                 if let Some(fields) = part(statement, &["u", "$set"])
@@ -205,6 +230,19 @@ fn find_nothing(command: &mut Document, is_one: impl Fn(&Document) -> bool) {
         && is_one(filter)
     {
         *filter = doc! { "_id": "none" };
+    }
+}
+
+/// Lets a read of open buckets by their ids find the others, too.
+fn find_all_of_ids(command: &mut Document) {
+    let stages = command.get_array_mut("pipeline").into_iter().flatten();
+    for stage in stages.filter_map(Bson::as_document_mut) {
+        if let Some(filter) = part(stage, &["$match"])
+            && part(filter, &["_id"]).is_some_and(|ids| ids.contains_key("$in"))
+        {
+            filter.remove("count");
+            filter.remove("$expr");
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{
     filter::number,
     handle::IMPORTED,
     judge::{self, WRITER},
-    pipeline::projected,
+    pipeline::{projected, results, scanned},
     plans::Plans,
     store::{Effect, Place, Refusal, Store, part},
     transaction::{Transaction, is_part},
@@ -185,6 +185,10 @@ pub(crate) struct World {
     pub(crate) is_unguarded: bool,
     /// Whether another program has let a parent grow beyond the threshold, which is not split yet.
     pub(crate) has_grown: bool,
+    /// The parent that is deleted.
+    pub(crate) deleted: Option<i64>,
+    /// Whether another program has damaged what is stored, which is not repaired yet.
+    pub(crate) has_damage: bool,
     /// Whether change streams show what is written.
     pub(crate) has_events: bool,
     /// Whether faults and delays occur.
@@ -222,6 +226,8 @@ impl World {
             changes_capacity: false,
             is_unguarded: false,
             has_grown: false,
+            deleted: None,
+            has_damage: false,
             has_events: false,
             is_rough: false,
             wire_version: SERVER_6_0,
@@ -422,7 +428,13 @@ impl World {
     }
 
     /// The answer to a command that is not a write.
-    pub(crate) fn read(&mut self, session: &str, command: &Document) -> Result<Document, Refusal> {
+    /// A pipeline reads these documents, if it has passed some before others were written.
+    pub(crate) fn read(
+        &mut self,
+        session: &str,
+        command: &Document,
+        passed: Option<Vec<Document>>,
+    ) -> Result<Document, Refusal> {
         let name = command.keys().next().map(String::as_str);
         let answer = match name {
             Some("hello") => {
@@ -436,8 +448,10 @@ impl World {
                 found.map(Answered::Read)
             }),
             Some("aggregate") => self.state_for(session, command).map(|state| {
-                let found = state.store_of(command).aggregate(command);
-                Answered::Read(found)
+                let documents = passed.unwrap_or_else(|| state.store_of(command).all());
+                let pipeline = command.get_array("pipeline").expect("a pipeline");
+                let of = |from: &str| state.store_of(&doc! { "find": from }).all();
+                Answered::Read(results(documents, pipeline, of))
             }),
             other => panic!("unknown command {other:?}"),
         };
@@ -450,6 +464,41 @@ impl World {
             Answered::Read(found) => rows(found),
             _ => Document::new(),
         })
+    }
+
+    /// The documents that a pipeline has passed, in the order of its scan, before others are written: all of them, or
+    /// fewer. `None` if it reads all at one moment.
+    pub(crate) fn pass_some(&mut self, session: &str, command: &Document) -> Option<Vec<Document>> {
+        let is_scan = command.contains_key("aggregate") && !is_part(command);
+        if !is_scan || !self.is_rough || self.record.is_some() {
+            return None;
+        }
+        let all = self
+            .state_for(session, command)
+            .ok()?
+            .store_of(command)
+            .all();
+        let mut passed = scanned(all, command);
+        let most = self.below(passed.len() as u64 + 1);
+        passed.truncate(most as usize);
+        Some(passed)
+    }
+
+    /// The documents that a scan shows that has passed some of them before.
+    pub(crate) fn pass_others(
+        &mut self,
+        session: &str,
+        command: &Document,
+        mut passed: Vec<Document>,
+    ) -> Vec<Document> {
+        let Ok(state) = self.state_for(session, command) else {
+            return passed;
+        };
+        let others = state.store_of(command).all().into_iter();
+        let is_new = |other: &Document| passed.iter().all(|one| one.get("_id") != other.get("_id"));
+        let others = Vec::from_iter(others.filter(is_new));
+        passed.extend(others);
+        scanned(passed, command)
     }
 
     pub(crate) fn record(

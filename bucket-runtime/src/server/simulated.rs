@@ -274,7 +274,7 @@ pub(super) fn rows<R: DeserializeOwned>(answer: SimulatedAnswer) -> Result<Vec<R
     let Some(Bson::Array(rows)) = rows else {
         return Ok(Vec::new());
     };
-    rows.into_iter().map(part).collect()
+    rows.iter().map(sent).collect()
 }
 
 /// A cursor over the rows of an answer.
@@ -354,11 +354,13 @@ async fn changes(
 
 /// Values as the documents that a command carries.
 pub(super) fn documents<D: Serialize>(values: &[D]) -> Result<Vec<Document>, DriverError> {
-    let document = |value| {
-        let written = bytes::write(value);
-        bytes::read(&written.map_err(|error| DriverError::custom(error.to_string()))?)
-    };
-    values.iter().map(document).collect()
+    values.iter().map(sent).collect()
+}
+
+/// What the other side reads.
+fn sent<D: Serialize, R: DeserializeOwned>(value: &D) -> Result<R, DriverError> {
+    let written = bytes::write(value);
+    bytes::read(&written.map_err(|error| DriverError::custom(error.to_string()))?)
 }
 
 fn part<T: DeserializeOwned>(value: Bson) -> Result<T, DriverError> {

@@ -1,0 +1,93 @@
+//! What a schedule consists of, as its seed draws it.
+
+use crate::{handle::Handle, repair::Inspection, undone::Safeguard, world::World};
+
+/// What moves items beside the writers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Transfer {
+    /// An import of a flat collection.
+    Flat,
+    /// An import of archived buckets.
+    Archive,
+    Migration,
+}
+
+/// How many handles write, and what happens beside them.
+#[derive(Debug)]
+pub(crate) struct Scenario {
+    /// How many buckets a key opens before it gets a ring; 0 is the usual number.
+    pub(crate) rings: u32,
+    pub(crate) handles: usize,
+    /// Whether a writer loads many items at once.
+    pub(crate) loads: bool,
+    /// Whether a writer's process ends or stands still.
+    pub(crate) stops: bool,
+    /// Whether two writers have the same items.
+    pub(crate) shares: bool,
+    /// Whether the capacity changes.
+    pub(crate) changes: bool,
+    pub(crate) transfer: Option<Transfer>,
+    pub(crate) inspection: Option<Inspection>,
+    /// Whether a parent is split.
+    pub(crate) splits: bool,
+    /// Whether a parent is deleted.
+    pub(crate) deletes: bool,
+}
+
+impl Scenario {
+    /// A safeguard is undone where it is needed.
+    pub(crate) fn draw<H: Handle>(world: &mut World, may_change: bool) -> Self {
+        let undone = world.undone;
+        let mut one_in = |n| world.below(n) == 0;
+        let [is_eager, has_third, loads] = [2, 2, 2].map(&mut one_in);
+        let [stops, shares, changes] = [4, 2, 4].map(&mut one_in);
+        let [splits, deletes] = [2, 6].map(&mut one_in);
+        let [transfer, inspection] = [8, 6].map(|below| world.below(below) as usize);
+
+        let is_of_change = undone.is_some_and(Safeguard::is_of_change);
+        let transfers = [Transfer::Flat, Transfer::Archive, Transfer::Migration];
+        let transfer = match undone {
+            Some(safeguard) => safeguard.transfer(),
+            None => transfers.get(transfer).copied(),
+        };
+        let transfer = transfer.filter(|_| H::IS_OF_BUCKETS && !is_of_change);
+        let changes = H::IS_OF_BUCKETS && may_change && (changes || is_of_change);
+        let changes = changes && matches!(transfer, None | Some(Transfer::Flat));
+        let inspections = [Inspection::Repair, Inspection::Verify];
+        let inspection = match undone {
+            Some(safeguard) => safeguard.inspection(),
+            None => inspections.get(inspection).copied(),
+        };
+        let inspection = inspection.filter(|_| !changes && transfer.is_none());
+        let splits = splits && !H::IS_OF_BUCKETS && inspection.is_none();
+        Self {
+            rings: u32::from(is_eager || undone == Some(Safeguard::RingGuard)),
+            handles: 2 + usize::from(has_third),
+            loads,
+            // While the migrations wait for the writers, none of these stands still.
+            stops: stops && transfer != Some(Transfer::Migration),
+            shares: shares && H::IS_UNIQUE,
+            changes,
+            transfer,
+            inspection,
+            splits,
+            deletes: deletes && !splits && !H::IS_OF_BUCKETS && inspection.is_none(),
+        }
+    }
+
+    pub(crate) fn migrates(&self) -> bool {
+        self.transfer == Some(Transfer::Migration)
+    }
+
+    /// Whether items are stored while the capacity changes that should wait for it. Then the last change still brings
+    /// order.
+    pub(crate) fn is_unguarded(&self) -> bool {
+        self.changes && (self.loads || self.transfer.is_some())
+    }
+
+    /// Whether a read gives each writer's items in their order.
+    pub(crate) fn is_in_order<H: Handle>(&self) -> bool {
+        let is_archived = self.transfer == Some(Transfer::Archive);
+        H::is_in_order() && !self.shares && !self.is_unguarded() && !is_archived
+    }
+}
