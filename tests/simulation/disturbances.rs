@@ -9,6 +9,7 @@ use crate::{
     driver::Driver,
     handle::Handle,
     import::Import,
+    network::Network,
     repair::{Inspection, Repairs, verify},
     scenario::{Scenario, Transfer},
     schedule::stop,
@@ -16,7 +17,7 @@ use crate::{
 };
 
 pub(crate) struct Disturbances<H> {
-    driver: Driver,
+    network: Network,
     client: Client,
     /// Whether a writer's process ends or stands still.
     stops: bool,
@@ -48,7 +49,7 @@ impl<H: Handle> Disturbances<H> {
         };
         let inspects = |inspection| scenario.inspection == Some(inspection);
         Self {
-            driver: driver.clone(),
+            network: driver.network.clone(),
             client: client.clone(),
             stops: scenario.stops,
             verifies: inspects(Inspection::Verify),
@@ -67,7 +68,7 @@ impl<H: Handle> Disturbances<H> {
 
     /// Begins all calls. One of the writers has this handle.
     pub(crate) fn begin(&self, calls: &mut JoinSet<()>, writer: &H) {
-        let network = &self.driver.network;
+        let network = &self.network;
         if self.stops {
             calls.spawn(stop(network.clone(), "h0"));
         }

@@ -24,14 +24,16 @@ pub(crate) fn value_at<'d>(document: &'d Document, path: &str) -> Option<Cow<'d,
     let Some((name, rest)) = path.split_once('.') else {
         return document.get(path).map(Cow::Borrowed);
     };
-    match (document.get(name)?, rest.parse::<usize>()) {
-        (Bson::Document(inner), _) => value_at(inner, rest),
-        (Bson::Array(elements), Ok(at)) => elements.get(at).map(Cow::Borrowed),
-        (Bson::Array(elements), Err(_)) => {
-            let elements = elements.iter().filter_map(Bson::as_document);
-            let values = elements.filter_map(|element| value_at(element, rest));
-            Some(Cow::Owned(values.map(Cow::into_owned).collect()))
-        }
+    match document.get(name)? {
+        Bson::Document(inner) => value_at(inner, rest),
+        Bson::Array(elements) => match rest.parse::<usize>() {
+            Ok(at) => elements.get(at).map(Cow::Borrowed),
+            Err(_) => {
+                let elements = elements.iter().filter_map(Bson::as_document);
+                let values = elements.filter_map(|element| value_at(element, rest));
+                Some(Cow::Owned(values.map(Cow::into_owned).collect()))
+            }
+        },
         _ => None,
     }
 }

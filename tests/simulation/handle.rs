@@ -3,13 +3,14 @@
 use std::{
     collections::BTreeMap,
     convert::Infallible,
+    fmt::Display,
     future::{Future, ready},
     ops::Range,
 };
 
 use bucket_runtime::{
-    Bucket, Buckets, CapacityProgress, Fields, Filter, ImportProgress, Imported, Ordinal, Outlier,
-    Outliers, Result, SplitProgress,
+    Bucket, BucketProblem, Buckets, CapacityProgress, Fields, Filter, ImportProgress, Imported,
+    Ordinal, Outlier, OutlierProblem, Outliers, Result, SplitProgress,
     bson::{DateTime, Document, doc},
     mongodb::{ClientSession, Database},
 };
@@ -146,6 +147,14 @@ pub(crate) trait Handle: Clone + Send + Sync + 'static {
     }
 }
 
+/// Problems by their kinds, and as text.
+fn listed<P: Display>(problems: Vec<P>, kind: fn(&P) -> &'static str) -> Vec<String> {
+    let problems = problems.iter();
+    problems
+        .map(|problem| format!("{}: {problem}", kind(problem)))
+        .collect()
+}
+
 /// A capacity to which a collection's may change.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Capacity {
@@ -273,13 +282,11 @@ impl<T: Reading> Handle for Buckets<T> {
     }
 
     async fn verify(db: &Database) -> Result<Vec<String>> {
-        let found = T::verify(db).await?.problems.into_iter();
-        Ok(found.map(|it| format!("{}: {it}", it.kind())).collect())
+        Ok(listed(T::verify(db).await?.problems, BucketProblem::kind))
     }
 
     async fn repair(db: &Database) -> Result<Vec<String>> {
-        let left = T::repair(db).await?.left.into_iter();
-        Ok(left.map(|it| format!("{}: {it}", it.kind())).collect())
+        Ok(listed(T::repair(db).await?.left, BucketProblem::kind))
     }
 
     async fn change_capacity(
@@ -405,13 +412,11 @@ macro_rules! families {
             }
 
             async fn verify(db: &Database) -> Result<Vec<String>> {
-                let found = $name::verify(db).await?.problems.into_iter();
-                Ok(found.map(|it| format!("{}: {it}", it.kind())).collect())
+                Ok(listed($name::verify(db).await?.problems, OutlierProblem::kind))
             }
 
             async fn repair(db: &Database) -> Result<Vec<String>> {
-                let left = $name::repair(db).await?.left.into_iter();
-                Ok(left.map(|it| format!("{}: {it}", it.kind())).collect())
+                Ok(listed($name::repair(db).await?.left, OutlierProblem::kind))
             }
 
             async fn load(

@@ -2,7 +2,10 @@
 
 use std::{
     fmt,
-    sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    sync::{
+        OnceLock,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     thread,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
@@ -30,16 +33,16 @@ impl Seeds {
     /// Runs the schedules of the seeds from one on, on two threads, until the time is over or one breaks a guarantee.
     pub fn run(from: u64, limit: Duration, simulator: impl Fn() -> Simulator + Sync) -> Self {
         let (next, commands) = (AtomicU64::new(from), AtomicU64::new(0));
-        let (has_failed, failed) = (AtomicBool::new(false), AtomicU64::new(0));
+        let failed = OnceLock::new();
         let began = Instant::now();
         let work = || {
             let simulator = simulator();
-            while began.elapsed() < limit && !has_failed.load(Relaxed) {
+            while began.elapsed() < limit && failed.get().is_none() {
                 let seed = next.fetch_add(1, Relaxed);
                 let outcome = simulator.run(seed, None, Keep::Nothing);
                 commands.fetch_add(outcome.commands, Relaxed);
-                if outcome.failure.is_some() && !has_failed.swap(true, Relaxed) {
-                    failed.store(seed, Relaxed);
+                if outcome.failure.is_some() {
+                    failed.get_or_init(|| seed);
                 }
             }
         };
@@ -52,7 +55,7 @@ impl Seeds {
             schedules: next.into_inner() - from,
             commands: commands.into_inner(),
             took: began.elapsed(),
-            failed: has_failed.into_inner().then(|| failed.into_inner()),
+            failed: failed.into_inner(),
         }
     }
 }

@@ -150,10 +150,7 @@ impl Safeguard {
             Self::SecondLook => find_all_of_ids(command),
             Self::Unchanged => remove(command, &["query", "$expr"]),
             Self::SealedByRemoval => {
-                if let Ok(stages) = command.get_array_mut("update")
-                    && let Some(Bson::Document(last)) = stages.last_mut()
-                    && let Ok(fields) = last.get_document_mut("$set")
-                {
+                if let Some(fields) = last_set(command, "update") {
                     fields.remove("sealed");
                 }
             }
@@ -195,9 +192,7 @@ impl Safeguard {
             }
             Self::Identity => remove(statement, &["q", "items.n"]),
             Self::CorrectedCount => {
-                if let Ok([Bson::Document(stage)]) =
-                    statement.get_array_mut("u").map(Vec::as_mut_slice)
-                    && let Some(fields) = part(stage, &["$set"])
+                if let Some(fields) = last_set(statement, "u")
                     && fields.contains_key("count")
                 {
                     fields.remove("sealed");
@@ -244,6 +239,12 @@ fn find_all_of_ids(command: &mut Document) {
             filter.remove("$expr");
         }
     }
+}
+
+/// The fields that the last stage of an update sets, if it is a pipeline.
+fn last_set<'d>(update: &'d mut Document, name: &str) -> Option<&'d mut Document> {
+    let last = update.get_array_mut(name).ok()?.last_mut()?;
+    part(last.as_document_mut()?, &["$set"])
 }
 
 /// The document inside another under these names, if it is there.

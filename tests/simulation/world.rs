@@ -427,8 +427,8 @@ impl World {
         known.done.get(&at).filter(|_| self.is_numbered(command))
     }
 
-    /// The answer to a command that is not a write.
-    /// A pipeline reads these documents, if it has passed some before others were written.
+    /// The answer to a command that is not a write. A pipeline reads these documents, if it has passed some before others
+    /// were written.
     pub(crate) fn read(
         &mut self,
         session: &str,
@@ -498,7 +498,7 @@ impl World {
         let is_new = |other: &Document| passed.iter().all(|one| one.get("_id") != other.get("_id"));
         let others = Vec::from_iter(others.filter(is_new));
         passed.extend(others);
-        scanned(passed, command)
+        passed
     }
 
     pub(crate) fn record(

@@ -120,8 +120,7 @@ impl Curves {
             // Where curves end close together, their names are placed one below the other.
             let mut label = y(*last) + 4.0;
             // A distance of a line may be rounded to a little less.
-            let is_close = |other: &&f64, label: f64| (*other - label).abs() < LINE - 0.5;
-            while let Some(other) = labels.iter().find(|other| is_close(other, label)) {
+            while let Some(other) = (labels.iter()).find(|it| (*it - label).abs() < LINE - 0.5) {
                 label = other + LINE;
             }
             labels.push(label);

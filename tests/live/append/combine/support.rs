@@ -5,12 +5,12 @@ use std::{collections::BTreeMap, fmt::Debug};
 
 use bucket_runtime::{
     Bucket, Buckets,
-    mongodb::bson::{DateTime, Document},
+    mongodb::bson::{Bson, DateTime, Document},
 };
 
 use futures_util::future::join_all;
 
-use crate::support::database::{dense_buckets, documents, number};
+use crate::support::database::{dense_buckets, documents, number, statements};
 
 /// 2023-10-26, noon.
 pub(crate) const NOON: i64 = 1_698_321_600_000;
@@ -139,18 +139,17 @@ pub(crate) async fn together<T: Mark>(
 
 /// How many items each `update` carries, statement by statement.
 pub(crate) fn carried(commands: &[Document]) -> Vec<Vec<usize>> {
-    let pushes = commands.iter().filter_map(|command| {
-        // `bulkWrite` has the same statements under other names.
-        let of_update = command.get_array("updates").map(|all| (all, "u"));
-        let of_bulk_write = command.get_array("ops").map(|all| (all, "updateMods"));
-        let (statements, update) = of_update.or(of_bulk_write).ok()?;
-        let each = |statement: &bucket_runtime::mongodb::bson::Bson| {
-            let push = statement.as_document()?.get_document(update).ok()?;
-            let push = push.get_document("$push").ok()?;
-            let each = push.get_document("items").ok()?.get_array("$each").ok()?;
-            Some(each.len())
-        };
-        Some(statements.iter().filter_map(each).collect::<Vec<_>>())
+    let each = |statement: &Bson| {
+        let statement = statement.as_document()?;
+        // `bulkWrite` has another name for it.
+        let update = (statement.get_document("u")).or(statement.get_document("updateMods"));
+        let push = update.ok()?.get_document("$push").ok()?;
+        let each = push.get_document("items").ok()?.get_array("$each").ok()?;
+        Some(each.len())
+    };
+    let pushes = commands.iter().map(|command| {
+        let pushes = statements(command).iter().filter_map(each);
+        pushes.collect::<Vec<_>>()
     });
     // The command that finds out a session's number pushes nothing.
     pushes.filter(|carried| !carried.is_empty()).collect()
