@@ -25,11 +25,10 @@ pub(crate) struct Found {
 pub(crate) fn search(config: &Config) -> Found {
     let start = System::new(config);
     let mut came_from = HashMap::from([(hash(&start), None)]);
-    let mut level = vec![start];
+    let mut level = vec![(hash(&start), start)];
     while !level.is_empty() {
         let mut next_level = Vec::new();
-        for state in level {
-            let here = hash(&state);
+        for (here, state) in level {
             if let Some(property) = broken(&state, config) {
                 let way = way(&came_from, here);
                 return Found {
@@ -39,9 +38,10 @@ pub(crate) fn search(config: &Config) -> Found {
             }
             for action in state.actions(config) {
                 let next = state.after(action, config);
-                if let Entry::Vacant(vacant) = came_from.entry(hash(&next)) {
+                let there = hash(&next);
+                if let Entry::Vacant(vacant) = came_from.entry(there) {
                     vacant.insert(Some((here, action)));
-                    next_level.push(next);
+                    next_level.push((there, next));
                 }
             }
         }

@@ -1,9 +1,9 @@
 //! Calls that change the capacity, of which two run at once beside the writers.
 
 use bucket_runtime::mongodb::{Client, Database};
-use tokio::task::JoinSet;
 
 use crate::{
+    calls::Calls,
     handle::{Capacity, Handle},
     network::Network,
     schedule::{random_pause, stop},
@@ -24,7 +24,7 @@ impl Changes {
     }
 
     /// Begins two changes. The process of one may end or stand still.
-    pub(crate) fn begin<H: Handle>(&self, calls: &mut JoinSet<()>) {
+    pub(crate) fn begin<H: Handle>(&self, calls: &mut Calls) {
         for name in ["c0", "c1"] {
             let (network, db) = (self.network.clone(), self.client.database(name));
             calls.spawn(change::<H>(network, db));

@@ -1,11 +1,10 @@
 //! A deletion of a parent beside writers who push to it.
 
 use bucket_runtime::mongodb::Client;
-use tokio::task::JoinSet;
 
 use crate::{
-    filter::number, handle::Handle, judge::buckets, network::Network, schedule::random_pause,
-    writer::called,
+    calls::Calls, filter::number, handle::Handle, judge::buckets, network::Network,
+    schedule::random_pause, writer::called,
 };
 
 /// The parent that is deleted.
@@ -25,7 +24,7 @@ impl<H: Handle> Deletion<H> {
     }
 
     /// Begins to delete the parent; the caller may drop the call.
-    pub(crate) fn begin(&self, calls: &mut JoinSet<()>) {
+    pub(crate) fn begin(&self, calls: &mut Calls) {
         let (network, handle) = (self.network.clone(), self.handle.clone());
         calls.spawn(async move {
             random_pause(&network).await;

@@ -1,9 +1,9 @@
 //! What happens beside the writers, and what is done once nothing disturbs any more.
 
 use bucket_runtime::mongodb::Client;
-use tokio::task::JoinSet;
 
 use crate::{
+    calls::Calls,
     capacity::Changes,
     deletion::Deletion,
     driver::Driver,
@@ -67,7 +67,7 @@ impl<H: Handle> Disturbances<H> {
     }
 
     /// Begins all calls. One of the writers has this handle.
-    pub(crate) fn begin(&self, calls: &mut JoinSet<()>, writer: &H) {
+    pub(crate) fn begin(&self, calls: &mut Calls, writer: &H) {
         let network = &self.network;
         if self.stops {
             calls.spawn(stop(network.clone(), "h0"));

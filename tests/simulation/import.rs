@@ -7,9 +7,9 @@ use bucket_runtime::{
     bson::{Bson, Document, doc},
     mongodb::{Client, Database},
 };
-use tokio::task::JoinSet;
 
 use crate::{
+    calls::Calls,
     driver::Driver,
     handle::{Handle, IMPORTED, flat_items},
     judge::{WRITER, items},
@@ -97,7 +97,7 @@ impl<H: Handle> Import<H> {
     }
 
     /// Begins two imports, each of which is called again. A process may end or stand still.
-    pub(crate) fn begin(&self, calls: &mut JoinSet<()>) {
+    pub(crate) fn begin(&self, calls: &mut Calls) {
         for (db, handle) in &self.handles[..2] {
             let (db, handle) = (db.clone(), handle.clone());
             let (network, source) = (self.network.clone(), self.source.clone());

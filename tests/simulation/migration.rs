@@ -3,13 +3,14 @@
 use std::{future::ready, time::Duration};
 
 use bucket_runtime::mongodb::Client;
-use tokio::{sync::watch, task::JoinSet, time::sleep};
+use tokio::{sync::watch, time::sleep};
 
 use crate::{
+    calls::Calls,
     handle::Handle,
     judge::stored,
     network::Network,
-    schedule::{join, random_pause, stop},
+    schedule::{random_pause, stop},
     world::Told,
     writer::called,
 };
@@ -22,14 +23,14 @@ pub(crate) struct Migrations {
     network: Network,
     client: Client,
     are_writers_done: watch::Sender<bool>,
-    calls: JoinSet<()>,
+    calls: Calls,
 }
 
 impl Migrations {
     /// Begins two migrations, each of which is called again after an error. A process may end or stand still.
     pub(crate) fn begin<H: Handle>(network: &Network, client: &Client) -> Self {
         let (are_writers_done, done) = watch::channel(false);
-        let mut calls = JoinSet::new();
+        let mut calls = Calls::default();
         for name in ["m0", "m1"] {
             let (network, db) = (network.clone(), client.database(name));
             let done = done.clone();
@@ -65,7 +66,7 @@ impl Migrations {
     pub(crate) async fn finish<H: Handle>(mut self) {
         sleep(LATEST).await;
         self.are_writers_done.send_replace(true);
-        join(&mut self.calls).await;
+        self.calls.join().await;
         self.network.world().is_rough = false;
         let db = self.client.database("m2");
         let migrated = H::migrate(&db, ready(())).await;

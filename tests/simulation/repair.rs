@@ -5,9 +5,9 @@ use bucket_runtime::{
     bson::{Document, doc},
     mongodb::{Client, Database},
 };
-use tokio::task::JoinSet;
 
 use crate::{
+    calls::Calls,
     driver::Driver,
     handle::{CAPACITY, Handle},
     judge::buckets,
@@ -79,7 +79,7 @@ impl Repairs {
 
     /// Damages two documents at most, and begins two repairs, each of which is called again. A process may end or
     /// stand still.
-    pub(crate) fn begin<H: Handle>(&self, calls: &mut JoinSet<()>) {
+    pub(crate) fn begin<H: Handle>(&self, calls: &mut Calls) {
         let network = &self.driver.network;
         calls.spawn(self.damage.happen(self.driver.clone()));
         for name in ["r0", "r1"] {

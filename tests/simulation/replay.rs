@@ -16,23 +16,22 @@ use futures_util::TryStreamExt;
 
 use crate::{
     index::DUPLICATE_KEY,
+    scaled,
     schedule::{Keep, Outcome, Simulator},
     store::{Effect, Refusal},
     transaction::is_part,
     world::{Answered, Recorded},
 };
 
-/// How many schedules are replayed.
-const SCHEDULES: u64 = 60;
-
 #[bucket_testkit::test]
 async fn a_real_server_answers_as_the_simulated_one(db: Database) {
     let hello = db.run_command(doc! { "hello": 1 }).await;
     let wire_version = hello.map(|hello| hello.get_i32("maxWireVersion"));
     let keep = Keep::Record(wire_version.expect("an answer").expect("a version"));
+    let schedules = scaled(60);
     let recorded = thread::spawn(move || {
         let simulator = Simulator::new();
-        Vec::from_iter((0..SCHEDULES).map(|seed| simulator.run(seed, None, keep)))
+        Vec::from_iter((0..schedules).map(|seed| simulator.run(seed, None, keep)))
     });
     // Kept until the end: the driver would hand out a session again whose numbers are used.
     let mut sessions = HashMap::new();
@@ -41,7 +40,7 @@ async fn a_real_server_answers_as_the_simulated_one(db: Database) {
         answers += outcome.record.len();
         replay(&db, &format!("seed {seed}"), outcome, &mut sessions).await;
     }
-    println!("{SCHEDULES} schedules, {answers} answers");
+    println!("{schedules} schedules, {answers} answers");
 }
 
 /// The sessions by the schedule and their name in it.

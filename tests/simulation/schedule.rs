@@ -10,12 +10,12 @@ use bucket_runtime::{
 };
 use tokio::{
     runtime::{Builder, Runtime},
-    task::JoinSet,
     time::{Instant, sleep},
 };
 
 use crate::{
     caller,
+    calls::Calls,
     disturbances::Disturbances,
     driver::Driver,
     handle::{
@@ -164,13 +164,13 @@ impl Simulator {
         }
         network.world().has_events = scenario.migrates();
         network.world().is_rough = true;
-        let mut calls = JoinSet::new();
+        let mut calls = Calls::default();
         self.begin_writers(&scenario, driver, &handles, &mut calls)
             .await;
         disturbances.begin(&mut calls, &handles[0]);
         let migrations =
             (scenario.migrates()).then(|| Migrations::begin::<H>(network, &self.client));
-        join(&mut calls).await;
+        calls.join().await;
         if let Some(migrations) = migrations {
             migrations.finish::<H>().await;
         }
@@ -189,7 +189,7 @@ impl Simulator {
         scenario: &Scenario,
         driver: &Driver,
         handles: &[H],
-        calls: &mut JoinSet<()>,
+        calls: &mut Calls,
     ) {
         for (writer, (process, handle)) in (0..4).zip(handles.iter().enumerate().cycle()) {
             let (handle, network) = (handle.clone(), driver.network.clone());
@@ -212,15 +212,6 @@ impl Simulator {
                 }
                 session => calls.spawn(append(handle, network, first, is_shared, session)),
             };
-        }
-    }
-}
-
-/// Waits for all of these calls.
-pub(crate) async fn join(calls: &mut JoinSet<()>) {
-    while let Some(done) = calls.join_next().await {
-        if let Err(panic) = done {
-            std::panic::resume_unwind(panic.into_panic());
         }
     }
 }

@@ -4,9 +4,9 @@
 use std::ops::Range;
 
 use bucket_runtime::{bson::doc, mongodb::Client};
-use tokio::task::JoinSet;
 
 use crate::{
+    calls::Calls,
     driver::Driver,
     handle::{Handle, THRESHOLD},
     judge::WRITER,
@@ -54,7 +54,7 @@ impl<H: Handle> Splits<H> {
 
     /// Begins two splits, each of which is called again after an error. A process may end or stand still. Meanwhile
     /// the parent's items are edited, or pushed again if they are unique.
-    pub(crate) fn begin(&self, calls: &mut JoinSet<()>, writer: &H) {
+    pub(crate) fn begin(&self, calls: &mut Calls, writer: &H) {
         for handle in &self.handles[..2] {
             let (handle, network) = (handle.clone(), self.network.clone());
             calls.spawn(async move {

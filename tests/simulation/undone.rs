@@ -94,6 +94,15 @@ impl Safeguard {
         Self::NoLateCopies,
     ];
 
+    /// Where a search for a schedule that needs it begins: shortly before the first one, if that takes long.
+    pub(crate) fn first_seed(self) -> u64 {
+        match self {
+            Self::OwnIndex | Self::FirstItems => 2000,
+            Self::SecondLook => 10_700,
+            _ => 0,
+        }
+    }
+
     /// Whether only a change of capacity needs it.
     pub(crate) fn is_of_change(self) -> bool {
         [
