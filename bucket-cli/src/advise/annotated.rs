@@ -6,9 +6,9 @@ use serde_json::json;
 
 use super::figures::{counted, percent, thousands};
 use super::measure::capacity::{FRAME, PLACE, Simulated, recommended, simulate};
-use super::measure::fill::{no_ring, out_of_order};
+use super::measure::fill::out_of_order;
 use super::measure::keys::ItemsPerKey;
-use super::measure::whole;
+use super::measure::{no_ring, whole};
 use super::verdict::flat::figures::capacity_table;
 use crate::report::Report;
 

@@ -3,19 +3,18 @@
 use std::path::Path;
 
 use bucket_runtime::bson::{Document, doc};
-use bucket_runtime::mongodb::{Collection, Database};
+use bucket_runtime::mongodb::Database;
 use bucket_runtime::{Advice, BucketSpec, LengthGroup, OutlierSpec};
-use futures_util::TryStreamExt;
 
 use super::annotated;
 use super::measure::fill::Fill;
 use super::measure::heat::{self, HeatFields, HeatKeys};
 use super::measure::keys::ItemsPerKey;
-use super::measure::whole;
+use super::measure::{array_length, whole};
 use super::picture::{HeatPicture, KeysPicture, LengthsPicture, Picture};
 use super::refusal::Refusal;
 use super::{file, page};
-use crate::verb::Failure;
+use crate::verb::{Failure, rows};
 
 /// The charts of a page.
 #[derive(Debug)]
@@ -138,21 +137,8 @@ fn own_length(spec: &OutlierSpec) -> Document {
     doc! { "$project": { "length": length, "bytes": { "$bsonSize": "$$ROOT" } } }
 }
 
-fn array_length(name: &str) -> Document {
-    let array = format!("${name}");
-    doc! { "$cond": [{ "$isArray": [&array] }, { "$size": &array }, 0] }
-}
-
 fn by_length() -> Document {
     doc! { "$group": {
         "_id": "$length", "documents": { "$sum": 1 }, "bytes": { "$sum": "$bytes" },
     } }
-}
-
-async fn rows(
-    collection: &Collection<Document>,
-    stages: Vec<Document>,
-) -> Result<Vec<Document>, Failure> {
-    let found = collection.aggregate(stages).allow_disk_use(true).await?;
-    Ok(found.try_collect().await?)
 }

@@ -3,10 +3,9 @@
 use bucket_runtime::bson::Document;
 use bucket_runtime::{Bucket, Outlier};
 use clap::Args;
-use futures_util::TryStreamExt;
 use serde_json::json;
 
-use super::{Outcome, Site, Verb};
+use super::{Outcome, Site, Verb, rows};
 use crate::advise::annotated;
 use crate::arguments::Structs;
 use crate::report::Report;
@@ -22,20 +21,16 @@ impl Verb for Advise {
     async fn on_buckets<T: Bucket>(&self, site: &Site<'_>) -> Outcome {
         let spec = const { &T::SPEC };
         let collection = site.db.collection::<Document>(spec.collection);
-        let rows = collection.aggregate(annotated::stages(spec));
-        let rows: Vec<_> = rows.allow_disk_use(true).await?.try_collect().await?;
+        let counted = rows(&collection, annotated::stages(spec)).await?;
         let disordered = match annotated::order_stages(spec) {
             None => None,
-            Some(stages) => {
-                let mut found = collection.aggregate(stages).allow_disk_use(true).await?;
-                // Without a row there are none.
-                Some(found.try_next().await?.unwrap_or_default())
-            }
+            // Without a row there are none.
+            Some(stages) => Some(rows(&collection, stages).await?.pop().unwrap_or_default()),
         };
         Ok(annotated::report(
             spec,
             site.name,
-            &rows,
+            &counted,
             disordered.as_ref(),
         ))
     }

@@ -6,7 +6,7 @@ use bucket_runtime::{Advice, LengthGroup};
 use super::{Reading, counted_or_sampled};
 use crate::advise::kind::arrays::ArrayLayout;
 use crate::advise::measure::growth::{GROWN, Growth, LargeDocument};
-use crate::advise::measure::{keys, whole};
+use crate::advise::measure::{array_length, keys, whole};
 use crate::advise::picture::GrowthPicture;
 use crate::advise::plan::Verdict;
 use crate::advise::refusal::Refusal;
@@ -57,17 +57,12 @@ pub(super) async fn judge<'s>(
 fn length_stages(array: &str) -> Vec<Document> {
     let is_large = doc! { "$cond": [{ "$gte": ["$bytes", GROWN as i64] }, 1, 0] };
     vec![
-        doc! { "$project": { "length": length(array), "bytes": { "$bsonSize": "$$ROOT" } } },
+        doc! { "$project": { "length": array_length(array), "bytes": { "$bsonSize": "$$ROOT" } } },
         doc! { "$group": {
             "_id": "$length", "documents": { "$sum": 1 }, "bytes": { "$sum": "$bytes" },
             "largest": { "$max": "$bytes" }, "large": { "$sum": is_large },
         } },
     ]
-}
-
-fn length(array: &str) -> Document {
-    let array = format!("${array}");
-    doc! { "$cond": [{ "$isArray": [&array] }, { "$size": &array }, 0] }
 }
 
 /// The largest documents, the largest first.
@@ -80,7 +75,7 @@ async fn large_documents(
     let begin = since.map(|since| since.expression(&layout.array));
     let stages = vec![
         doc! { "$project": {
-            "length": length(&layout.array), "bytes": { "$bsonSize": "$$ROOT" }, "begin": begin,
+            "length": array_length(&layout.array), "bytes": { "$bsonSize": "$$ROOT" }, "begin": begin,
         } },
         doc! { "$match": { "bytes": { "$gte": GROWN as i64 } } },
         doc! { "$sort": { "bytes": -1, "_id": 1 } },
