@@ -6,6 +6,8 @@ pub(super) mod growth;
 pub(super) mod heat;
 pub(super) mod keys;
 pub(super) mod lateness;
+pub(super) mod lengths;
+pub(super) mod threshold;
 
 use bucket_runtime::bson::{Bson, Document, doc};
 

@@ -3,12 +3,10 @@
 use bucket_runtime::bson::Document;
 use bucket_runtime::{Bucket, Outlier};
 use clap::Args;
-use serde_json::json;
 
 use super::{Outcome, Site, Verb, rows};
 use crate::advise::annotated;
 use crate::arguments::Structs;
-use crate::report::Report;
 
 /// Recommend a capacity for buckets, a threshold for outliers
 #[derive(Debug, Args)]
@@ -36,13 +34,9 @@ impl Verb for Advise {
     }
 
     async fn on_outliers<T: Outlier>(&self, site: &Site<'_>) -> Outcome {
-        let advice = T::advise(site.db).await?;
-        let value = json!({
-            "documents": advice.documents,
-            "items": advice.items,
-            "longest": advice.longest,
-            "recommended": advice.recommended,
-        });
-        Ok(Report::new(advice.to_string(), value))
+        let spec = const { &T::SPEC };
+        let parents = site.db.collection(spec.collection);
+        let counted = rows(&parents, annotated::length_stages(spec)).await?;
+        Ok(annotated::threshold_report(&counted))
     }
 }

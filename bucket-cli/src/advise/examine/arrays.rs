@@ -1,11 +1,11 @@
 //! The figures of documents with a growing array.
 
 use bucket_runtime::bson::{DateTime, Document, doc};
-use bucket_runtime::{Advice, LengthGroup};
 
 use super::{Reading, counted_or_sampled};
 use crate::advise::kind::arrays::ArrayLayout;
 use crate::advise::measure::growth::{GROWN, Growth, LargeDocument};
+use crate::advise::measure::lengths::Lengths;
 use crate::advise::measure::{array_length, keys, whole};
 use crate::advise::picture::GrowthPicture;
 use crate::advise::plan::Verdict;
@@ -24,12 +24,7 @@ pub(super) async fn judge<'s>(
     reading: &Reading,
 ) -> Result<Verdict<'s>, Refusal> {
     let (rows, is_exact) =
-        counted_or_sampled(source, length_stages(&layout.array), reading).await?;
-    let groups = rows.iter().map(|row| LengthGroup {
-        length: whole(row, "_id"),
-        documents: whole(row, "documents"),
-        bytes: whole(row, "bytes"),
-    });
+        counted_or_sampled(source, Lengths::stages(&layout.array), reading).await?;
     let largest = rows.iter().map(|row| whole(row, "largest")).max();
     let largest = largest.unwrap_or(0);
     let growth = match largest >= GROWN {
@@ -44,25 +39,13 @@ pub(super) async fn judge<'s>(
         collection: source.name(),
         shape: &scan.shape,
         layout,
-        advice: Advice::of(groups),
+        lengths: Lengths::of_rows(&rows),
         is_exact,
         is_all: reading.is_all,
         largest,
         growth,
     };
     Ok(arrays::judge(&facts))
-}
-
-/// Stages whose rows say how many documents have an array of each length, and how large they are.
-fn length_stages(array: &str) -> Vec<Document> {
-    let is_large = doc! { "$cond": [{ "$gte": ["$bytes", GROWN as i64] }, 1, 0] };
-    vec![
-        doc! { "$project": { "length": array_length(array), "bytes": { "$bsonSize": "$$ROOT" } } },
-        doc! { "$group": {
-            "_id": "$length", "documents": { "$sum": 1 }, "bytes": { "$sum": "$bytes" },
-            "largest": { "$max": "$bytes" }, "large": { "$sum": is_large },
-        } },
-    ]
 }
 
 /// The largest documents, the largest first.
