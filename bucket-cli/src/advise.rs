@@ -12,7 +12,7 @@ mod examine;
 mod figures;
 mod file;
 mod kind;
-mod measure;
+pub(crate) mod measure;
 mod page;
 mod picture;
 mod plan;

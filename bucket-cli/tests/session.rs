@@ -12,6 +12,9 @@ use bucket_testkit::{Fixture, Server, Test};
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
 
+#[path = "session/thresholds.rs"]
+mod thresholds;
+
 mod app {
     use super::{Bucket, DateTime, Deserialize, Outlier, Serialize};
 

@@ -15,8 +15,8 @@ use crate::{
         verify::{RepairedBuckets, VerifiedBuckets, rebuild::RollupProgress},
     },
     outlier::{
-        Advice, ExtrasStream, FindStream, FoundItem, ItemPart, Outlier, OutlierPart, Outliers,
-        Parent, ParentItemStream, PushManyError, RepairedOutliers, SplitProgress, VerifiedOutliers,
+        ExtrasStream, FindStream, FoundItem, ItemPart, Outlier, OutlierPart, Outliers, Parent,
+        ParentItemStream, PushManyError, RepairedOutliers, SplitProgress, VerifiedOutliers,
     },
     read::{
         items::{ItemPage, ItemStream},
@@ -44,7 +44,7 @@ pub use crate::{
         verify::{RepairBuckets, VerifyBuckets, rebuild::RebuildRollups},
     },
     outlier::{
-        Advise, CountParentItems, Delete, Extras, Find, FindItem, FindParts, Get, GetAll, Insert,
+        CountParentItems, Delete, Extras, Find, FindItem, FindParts, Get, GetAll, Insert,
         ItemParts, OpenOutliers, PageOfItemParts, PageOfParentItems, ParentItems, Push, PushMany,
         Remove, RemoveParentItem, RemoveParentItems, RepairOutliers, SplitExisting, UpdateParent,
         UpdateParentItem, UpdateParentItems, UpsertParentItem, VerifyOutliers,
@@ -162,7 +162,6 @@ actions! {
     split_existing: 'c ['c, T: Outlier] SplitExisting<'c, T> => Result<SplitProgress>;
     verify: 'static [T: Outlier] VerifyOutliers<T> => Result<VerifiedOutliers>;
     repair: 'static [T: Outlier] RepairOutliers<T> => Result<RepairedOutliers>;
-    advise: 'static [] Advise => Result<Advice>;
 }
 
 actions! {

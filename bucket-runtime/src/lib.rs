@@ -109,10 +109,9 @@ pub use crate::{
         verify::{BucketProblem, RepairedBuckets, VerifiedBuckets, rebuild::RollupProgress},
     },
     outlier::{
-        Advice, Candidate, ExtrasBucket, ExtrasStream, FindStream, Finding, FoundItem, IdRef,
-        IdentifiedItems, ItemPart, LengthGroup, NewItem, Outlier, OutlierPart, OutlierProblem,
-        Outliers, Parent, ParentFilter, ParentItemStream, PushManyError, RepairedOutliers,
-        SplitProgress, VerifiedOutliers,
+        ExtrasBucket, ExtrasStream, FindStream, FoundItem, IdRef, IdentifiedItems, ItemPart,
+        NewItem, Outlier, OutlierPart, OutlierProblem, Outliers, Parent, ParentFilter,
+        ParentItemStream, PushManyError, RepairedOutliers, SplitProgress, VerifiedOutliers,
     },
     part::BucketPart,
     protocol::{

@@ -39,9 +39,8 @@ mod write;
 pub use self::{
     item_part::ItemPart,
     maintain::{
-        Advice, Advise, Candidate, Finding, LengthGroup, OpenOutliers, OutlierProblem,
-        RepairOutliers, RepairedOutliers, SplitExisting, SplitProgress, VerifiedOutliers,
-        VerifyOutliers,
+        OpenOutliers, OutlierProblem, RepairOutliers, RepairedOutliers, SplitExisting,
+        SplitProgress, VerifiedOutliers, VerifyOutliers,
     },
     outlier::{IdRef, IdentifiedItems, Outlier},
     outliers::Outliers,

@@ -1,7 +1,5 @@
 //! The outlier pattern, O1 to O5.
 
-#[cfg(not(feature = "bson-3"))]
-pub(crate) mod advise;
 pub(crate) mod bytes;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod combine;

@@ -1,14 +1,18 @@
-//! Advice on the buckets of a struct: whether its capacity and its order suit the items that are there.
+//! Advice on the collections of a struct: whether the capacity and the order of its buckets suit the items that are
+//! there, and which threshold suits its outliers.
 
 use bucket_runtime::bson::{Bson, Document, doc};
-use bucket_runtime::{BucketSpec, Ordinal};
+use bucket_runtime::{BucketSpec, Ordinal, OutlierSpec};
 use serde_json::json;
 
 use super::figures::{counted, percent, thousands};
 use super::measure::capacity::{FRAME, PLACE, Simulated, recommended, simulate};
-use super::measure::fill::{no_ring, out_of_order};
+use super::measure::fill::out_of_order;
 use super::measure::keys::ItemsPerKey;
-use super::measure::whole;
+use super::measure::lengths::Lengths;
+use super::measure::threshold::rule::Distribution;
+use super::measure::{no_ring, whole};
+use super::verdict::arrays::figures::{figures, reason};
 use super::verdict::flat::figures::capacity_table;
 use crate::report::Report;
 
@@ -138,6 +142,28 @@ fn order(disordered: u64, buckets: u64) -> String {
         ),
         false => "keep the order: the buckets begin in the order of their ids".to_owned(),
     }
+}
+
+/// Stages whose rows say how many parents have an array of each length.
+pub(crate) fn length_stages(spec: &OutlierSpec) -> Vec<Document> {
+    Lengths::stages(spec.items)
+}
+
+/// The report on these rows of parents.
+pub(crate) fn threshold_report(rows: &[Document]) -> Report {
+    let lengths = Lengths::of_rows(rows);
+    let distribution = Distribution::of(&lengths);
+    let threshold = distribution.threshold();
+    let mut lines = figures(&lengths, threshold);
+    let chosen = threshold.map_or("no threshold".to_owned(), |threshold| {
+        format!("threshold = {threshold}")
+    });
+    lines.extend([String::new(), chosen, reason(&lengths, distribution)]);
+    let value = json!({
+        "documents": lengths.documents(), "items": lengths.items(), "longest": lengths.longest(),
+        "recommended": threshold,
+    });
+    Report::new(lines.join("\n"), value)
 }
 
 #[cfg(test)]

@@ -3,19 +3,19 @@
 use std::path::Path;
 
 use bucket_runtime::bson::{Document, doc};
-use bucket_runtime::mongodb::{Collection, Database};
-use bucket_runtime::{Advice, BucketSpec, LengthGroup, OutlierSpec};
-use futures_util::TryStreamExt;
+use bucket_runtime::mongodb::Database;
+use bucket_runtime::{BucketSpec, OutlierSpec};
 
 use super::annotated;
+use super::measure::array_length;
 use super::measure::fill::Fill;
 use super::measure::heat::{self, HeatFields, HeatKeys};
 use super::measure::keys::ItemsPerKey;
-use super::measure::whole;
+use super::measure::lengths::{Lengths, group_by_length, project_length};
 use super::picture::{HeatPicture, KeysPicture, LengthsPicture, Picture};
 use super::refusal::Refusal;
 use super::{file, page};
-use crate::verb::Failure;
+use crate::verb::{Failure, rows};
 
 /// The charts of a page.
 #[derive(Debug)]
@@ -79,17 +79,11 @@ pub(crate) async fn of_outliers(db: &Database, spec: &OutlierSpec) -> Result<Cha
     let parents = db.collection::<Document>(spec.collection);
     let mut lengths = rows(&parents, typical_stages(spec)).await?;
     lengths.extend(rows(&parents, outlier_stages(spec)).await?);
-    let lengths = lengths.iter().map(|row| LengthGroup {
-        length: whole(row, "_id"),
-        documents: whole(row, "documents"),
-        bytes: whole(row, "bytes"),
-    });
-    let mut advice = Advice::of(lengths);
-    // The page shows what is there, and `advise` what to change.
-    advice.recommended = None;
     let mut pictures = vec![Picture::Lengths(LengthsPicture {
-        advice,
+        lengths: Lengths::of_rows(&lengths),
         threshold: Some(u64::from(spec.threshold)),
+        // The page shows what is there, and `advise` what to change.
+        is_recommended: false,
         remark: " Items in extras count, too.",
     })];
     let extras = db.collection::<Document>(spec.extras);
@@ -103,11 +97,9 @@ pub(crate) async fn of_outliers(db: &Database, spec: &OutlierSpec) -> Result<Cha
 
 /// Stages whose rows count the parents without extras by their number of items.
 fn typical_stages(spec: &OutlierSpec) -> Vec<Document> {
-    vec![
-        doc! { "$match": { spec.flag: { "$ne": true } } },
-        own_length(spec),
-        by_length(),
-    ]
+    let mut stages = vec![doc! { "$match": { spec.flag: { "$ne": true } } }];
+    stages.extend(Lengths::stages(spec.items));
+    stages
 }
 
 /// Stages whose rows count the outliers by the number of all their items.
@@ -120,7 +112,7 @@ fn outlier_stages(spec: &OutlierSpec) -> Vec<Document> {
         |name: &str| doc! { "$add": [format!("${name}"), { "$sum": format!("$extras.{name}") }] };
     vec![
         doc! { "$match": { spec.flag: true } },
-        own_length(spec),
+        project_length(spec.items),
         doc! { "$lookup": {
             "from": spec.extras, "localField": "_id", "foreignField": spec.reference,
             "pipeline": [in_extras], "as": "extras",
@@ -128,31 +120,6 @@ fn outlier_stages(spec: &OutlierSpec) -> Vec<Document> {
         doc! { "$project": {
             "length": total("length"), "bytes": total("bytes"),
         } },
-        by_length(),
+        group_by_length(),
     ]
-}
-
-/// The number of items of a parent's own, and its bytes.
-fn own_length(spec: &OutlierSpec) -> Document {
-    let length = array_length(spec.items);
-    doc! { "$project": { "length": length, "bytes": { "$bsonSize": "$$ROOT" } } }
-}
-
-fn array_length(name: &str) -> Document {
-    let array = format!("${name}");
-    doc! { "$cond": [{ "$isArray": [&array] }, { "$size": &array }, 0] }
-}
-
-fn by_length() -> Document {
-    doc! { "$group": {
-        "_id": "$length", "documents": { "$sum": 1 }, "bytes": { "$sum": "$bytes" },
-    } }
-}
-
-async fn rows(
-    collection: &Collection<Document>,
-    stages: Vec<Document>,
-) -> Result<Vec<Document>, Failure> {
-    let found = collection.aggregate(stages).allow_disk_use(true).await?;
-    Ok(found.try_collect().await?)
 }

@@ -15,6 +15,18 @@ pub(super) fn percent(part: u64, whole: u64) -> String {
     }
 }
 
+/// A share in percent, always with one digit after the point, as a column needs it. Only nothing is 0, and only all is
+/// 100.
+pub(super) fn tenths(part: u64, whole: u64) -> String {
+    let percent = part as f64 * 100.0 / whole.max(1) as f64;
+    let shown = match part {
+        0 => 0.0,
+        part if part >= whole => percent,
+        _ => percent.clamp(0.1, 99.9),
+    };
+    format!("{shown:.1} %")
+}
+
 /// Bytes, such as 1.2 MB.
 pub(super) fn bytes(number: u64) -> String {
     let (unit, size) = match number {
@@ -78,7 +90,7 @@ pub(super) fn table(rows: &[Vec<String>]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes, counted, percent, span, thousands};
+    use super::{bytes, counted, percent, span, tenths, thousands};
 
     #[test]
     fn figures_are_short() {
@@ -101,5 +113,11 @@ mod tests {
             [span(90_000), span(86_400_000), span(5)],
             ["1 minute", "1 day", "5 milliseconds"]
         );
+    }
+    #[test]
+    fn a_share_is_nothing_or_all_only_if_it_is() {
+        let shares = [(0, 10_000), (1, 10_000), (9_999, 10_000), (10_000, 10_000)];
+        let shown = shares.map(|(part, all)| tenths(part, all));
+        assert_eq!(shown, ["0.0 %", "0.1 %", "99.9 %", "100.0 %"]);
     }
 }

@@ -1,13 +1,12 @@
 //! What can be drawn of a collection.
 
-use bucket_runtime::Advice;
-
 use super::figures::{bytes, span, thousands};
 use super::measure::capacity::Simulated;
 use super::measure::fill::Fill;
 use super::measure::growth::{Growth, LargeDocument};
 use super::measure::heat::Heat;
 use super::measure::keys::ItemsPerKey;
+use super::measure::lengths::Lengths;
 
 /// Figures to draw.
 #[derive(Debug)]
@@ -53,9 +52,10 @@ pub(super) struct CapacitiesPicture {
 /// Lengths of arrays, and thresholds.
 #[derive(Debug)]
 pub(super) struct LengthsPicture {
-    pub(super) advice: Advice,
+    pub(super) lengths: Lengths,
     /// The recommended threshold, or that of the struct.
     pub(super) threshold: Option<u64>,
+    pub(super) is_recommended: bool,
     /// A sentence on what was counted, after a space.
     pub(super) remark: &'static str,
 }

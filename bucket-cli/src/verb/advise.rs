@@ -3,13 +3,10 @@
 use bucket_runtime::bson::Document;
 use bucket_runtime::{Bucket, Outlier};
 use clap::Args;
-use futures_util::TryStreamExt;
-use serde_json::json;
 
-use super::{Outcome, Site, Verb};
+use super::{Outcome, Site, Verb, rows};
 use crate::advise::annotated;
 use crate::arguments::Structs;
-use crate::report::Report;
 
 /// Recommend a capacity for buckets, a threshold for outliers
 #[derive(Debug, Args)]
@@ -22,32 +19,24 @@ impl Verb for Advise {
     async fn on_buckets<T: Bucket>(&self, site: &Site<'_>) -> Outcome {
         let spec = const { &T::SPEC };
         let collection = site.db.collection::<Document>(spec.collection);
-        let rows = collection.aggregate(annotated::stages(spec));
-        let rows: Vec<_> = rows.allow_disk_use(true).await?.try_collect().await?;
+        let counted = rows(&collection, annotated::stages(spec)).await?;
         let disordered = match annotated::order_stages(spec) {
             None => None,
-            Some(stages) => {
-                let mut found = collection.aggregate(stages).allow_disk_use(true).await?;
-                // Without a row there are none.
-                Some(found.try_next().await?.unwrap_or_default())
-            }
+            // Without a row there are none.
+            Some(stages) => Some(rows(&collection, stages).await?.pop().unwrap_or_default()),
         };
         Ok(annotated::report(
             spec,
             site.name,
-            &rows,
+            &counted,
             disordered.as_ref(),
         ))
     }
 
     async fn on_outliers<T: Outlier>(&self, site: &Site<'_>) -> Outcome {
-        let advice = T::advise(site.db).await?;
-        let value = json!({
-            "documents": advice.documents,
-            "items": advice.items,
-            "longest": advice.longest,
-            "recommended": advice.recommended,
-        });
-        Ok(Report::new(advice.to_string(), value))
+        let spec = const { &T::SPEC };
+        let parents = site.db.collection(spec.collection);
+        let counted = rows(&parents, annotated::length_stages(spec)).await?;
+        Ok(annotated::threshold_report(&counted))
     }
 }

@@ -7,11 +7,11 @@ use bucket_runtime::bson::{Bson, Document, doc};
 use bucket_runtime::mongodb::{Collection, Database};
 use bucket_runtime::{Bucket, BucketSpec, Outlier, OutlierSpec};
 use clap::Args;
-use futures_util::TryStreamExt;
 use serde_json::{Value, json};
 
-use super::{Failure, Outcome, Site, Verb};
+use super::{Failure, Outcome, Site, Verb, rows};
 use crate::advise::drawn::{self, Charts};
+use crate::advise::measure::{array_length, no_ring, whole};
 use crate::arguments::Structs;
 use crate::report::{Report, counted, thousands};
 
@@ -176,20 +176,16 @@ async fn of_buckets(db: &Database, spec: &BucketSpec) -> Result<Figures, Failure
 /// The parents of an outlier, and their extras.
 async fn of_outliers(db: &Database, spec: &OutlierSpec) -> Result<Figures, Failure> {
     let parents = db.collection::<Document>(spec.collection);
-    let length = |name: &str| {
-        let array = format!("${name}");
-        doc! { "$cond": [{ "$isArray": [&array] }, { "$size": &array }, 0] }
-    };
     let flag = format!("${}", spec.flag);
     let all = doc! {
         "_id": null,
         "parents": { "$sum": 1 },
-        "items": { "$sum": length(spec.items) },
+        "items": { "$sum": array_length(spec.items) },
         "outliers": { "$sum": { "$cond": [{ "$eq": [flag, true] }, 1, 0] } },
     };
     let all = summary(&parents, all).await?;
     let extras = db.collection::<Document>(spec.extras);
-    let in_extras = length(spec.extra_items);
+    let in_extras = array_length(spec.extra_items);
     let pages = doc! {
         "_id": null, "buckets": { "$sum": 1 }, "items": { "$sum": in_extras.clone() },
     };
@@ -239,14 +235,9 @@ async fn of_outliers(db: &Database, spec: &OutlierSpec) -> Result<Figures, Failu
 
 /// One group of all documents; empty if there are none.
 async fn summary(collection: &Collection<Document>, group: Document) -> Result<Document, Failure> {
-    let stages = [no_ring(), doc! { "$group": group }];
-    let mut found = collection.aggregate(stages).await?;
-    Ok(found.try_next().await?.unwrap_or_default())
-}
-
-/// All documents but the rings of busy keys.
-fn no_ring() -> Document {
-    doc! { "$match": { "sealed": { "$not": { "$type": "array" } } } }
+    let stages = vec![no_ring(), doc! { "$group": group }];
+    let mut found = rows(collection, stages).await?;
+    Ok(found.pop().unwrap_or_default())
 }
 
 /// The groups with the most items.
@@ -254,14 +245,13 @@ async fn largest(
     collection: &Collection<Document>,
     by_key: Document,
 ) -> Result<Vec<Document>, Failure> {
-    let stages = [
+    let stages = vec![
         no_ring(),
         doc! { "$group": by_key },
         doc! { "$sort": { "items": -1, "_id": 1 } },
         doc! { "$limit": LARGEST },
     ];
-    let found = collection.aggregate(stages).allow_disk_use(true).await?;
-    Ok(found.try_collect().await?)
+    rows(collection, stages).await
 }
 
 /// The key of a group as text: its fields, separated by commas.
@@ -276,13 +266,4 @@ fn key(group: &Document) -> String {
 
 fn percent(part: u64, whole: u64) -> u64 {
     (part * 100).checked_div(whole).unwrap_or(0)
-}
-
-fn whole(document: &Document, name: &str) -> u64 {
-    let number = match document.get(name) {
-        Some(Bson::Int32(number)) => i64::from(*number),
-        Some(Bson::Int64(number)) => *number,
-        _ => 0,
-    };
-    u64::try_from(number).unwrap_or(0)
 }

@@ -11,8 +11,7 @@ use crate::{
 };
 
 /// The calls on the struct itself, each with the number of its arguments.
-pub(crate) const CALLS: [(&str, usize); 13] = [
-    ("advise", 1),
+pub(crate) const CALLS: [(&str, usize); 12] = [
     ("create_collections", 1),
     ("create_collections_in", 2),
     ("extras_validator", 0),

@@ -1,6 +1,5 @@
 //! Collections of parents and extras as a whole.
 
-mod advise;
 mod open;
 mod recount;
 mod repair;
@@ -8,12 +7,6 @@ pub(crate) mod split;
 mod verify;
 
 pub use self::{
-    advise::{
-        Advise,
-        advice::{Advice, Candidate},
-        lengths::LengthGroup,
-        rule::Finding,
-    },
     open::OpenOutliers,
     repair::{RepairOutliers, RepairedOutliers},
     split::{SplitExisting, SplitProgress},

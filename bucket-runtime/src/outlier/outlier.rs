@@ -5,7 +5,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
     extra::ExtraItem,
-    maintain::{Advise, OpenOutliers, RepairOutliers, VerifyOutliers},
+    maintain::{OpenOutliers, RepairOutliers, VerifyOutliers},
 };
 use crate::{
     Bucket,
@@ -278,21 +278,5 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
         extras: Collection<C>,
     ) -> RepairOutliers<Self> {
         RepairOutliers::new(parents.clone_with_type(), extras.clone_with_type())
-    }
-
-    /// Analyses an existing collection: how long its arrays are, and which threshold suits them. This is
-    /// step one of the pattern. It reads all parents, but the server does the counting; nothing changes.
-    /// For a parent that already has extras it sees only the items in the parent.
-    ///
-    /// ```no_run
-    /// # use bucket_runtime::Outlier;
-    /// # async fn example<Book: Outlier>(db: bucket_runtime::mongodb::Database) -> bucket_runtime::Result<()> {
-    /// let advice = Book::advise(&db).await?;
-    /// println!("{advice}");
-    /// # Ok(())
-    /// # }
-    /// ```
-    fn advise(db: &Database) -> Advise {
-        Advise::new(db.collection(Self::SPEC.collection), Self::SPEC.items)
     }
 }

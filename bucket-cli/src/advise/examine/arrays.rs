@@ -1,12 +1,12 @@
 //! The figures of documents with a growing array.
 
 use bucket_runtime::bson::{DateTime, Document, doc};
-use bucket_runtime::{Advice, LengthGroup};
 
 use super::{Reading, counted_or_sampled};
 use crate::advise::kind::arrays::ArrayLayout;
 use crate::advise::measure::growth::{GROWN, Growth, LargeDocument};
-use crate::advise::measure::{keys, whole};
+use crate::advise::measure::lengths::Lengths;
+use crate::advise::measure::{array_length, keys, whole};
 use crate::advise::picture::GrowthPicture;
 use crate::advise::plan::Verdict;
 use crate::advise::refusal::Refusal;
@@ -24,12 +24,7 @@ pub(super) async fn judge<'s>(
     reading: &Reading,
 ) -> Result<Verdict<'s>, Refusal> {
     let (rows, is_exact) =
-        counted_or_sampled(source, length_stages(&layout.array), reading).await?;
-    let groups = rows.iter().map(|row| LengthGroup {
-        length: whole(row, "_id"),
-        documents: whole(row, "documents"),
-        bytes: whole(row, "bytes"),
-    });
+        counted_or_sampled(source, Lengths::stages(&layout.array), reading).await?;
     let largest = rows.iter().map(|row| whole(row, "largest")).max();
     let largest = largest.unwrap_or(0);
     let growth = match largest >= GROWN {
@@ -44,30 +39,13 @@ pub(super) async fn judge<'s>(
         collection: source.name(),
         shape: &scan.shape,
         layout,
-        advice: Advice::of(groups),
+        lengths: Lengths::of_rows(&rows),
         is_exact,
         is_all: reading.is_all,
         largest,
         growth,
     };
     Ok(arrays::judge(&facts))
-}
-
-/// Stages whose rows say how many documents have an array of each length, and how large they are.
-fn length_stages(array: &str) -> Vec<Document> {
-    let is_large = doc! { "$cond": [{ "$gte": ["$bytes", GROWN as i64] }, 1, 0] };
-    vec![
-        doc! { "$project": { "length": length(array), "bytes": { "$bsonSize": "$$ROOT" } } },
-        doc! { "$group": {
-            "_id": "$length", "documents": { "$sum": 1 }, "bytes": { "$sum": "$bytes" },
-            "largest": { "$max": "$bytes" }, "large": { "$sum": is_large },
-        } },
-    ]
-}
-
-fn length(array: &str) -> Document {
-    let array = format!("${array}");
-    doc! { "$cond": [{ "$isArray": [&array] }, { "$size": &array }, 0] }
 }
 
 /// The largest documents, the largest first.
@@ -80,7 +58,7 @@ async fn large_documents(
     let begin = since.map(|since| since.expression(&layout.array));
     let stages = vec![
         doc! { "$project": {
-            "length": length(&layout.array), "bytes": { "$bsonSize": "$$ROOT" }, "begin": begin,
+            "length": array_length(&layout.array), "bytes": { "$bsonSize": "$$ROOT" }, "begin": begin,
         } },
         doc! { "$match": { "bytes": { "$gte": GROWN as i64 } } },
         doc! { "$sort": { "bytes": -1, "_id": 1 } },

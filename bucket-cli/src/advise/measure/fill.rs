@@ -5,12 +5,7 @@ use std::collections::BTreeMap;
 use bucket_runtime::bson::{Bson, Document, doc};
 use bucket_runtime::mongodb::IndexModel;
 
-use super::whole;
-
-/// All documents but the rings of busy keys.
-pub(in crate::advise) fn no_ring() -> Document {
-    doc! { "$match": { "sealed": { "$not": { "$type": "array" } } } }
-}
+use super::{array_length, no_ring, whole};
 
 /// The buckets of a collection, by their number of items.
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -56,8 +51,7 @@ const SEALED_BYTES: i64 = 3 << 20;
 impl Fill {
     /// Stages whose rows count the buckets by their number of items.
     pub(in crate::advise) fn stages(items: &str, count: &str) -> Vec<Document> {
-        let (items, count) = (format!("${items}"), format!("${count}"));
-        let length = doc! { "$cond": [{ "$isArray": [&items] }, { "$size": &items }, 0] };
+        let (length, count) = (array_length(items), format!("${count}"));
         let bytes = doc! { "$bsonSize": "$$ROOT" };
         let is_sealed =
             doc! { "$not": [{ "$in": [{ "$type": "$sealed" }, ["missing", "int", "null"]] }] };

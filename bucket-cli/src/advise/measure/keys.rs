@@ -2,7 +2,7 @@
 
 use bucket_runtime::bson::{Bson, Document, doc};
 
-use super::whole;
+use super::{quantile, whole};
 
 /// The quantiles to report, in percent.
 const QUANTILES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
@@ -77,13 +77,7 @@ impl ItemsPerKey {
     }
 
     fn quantile(&self, percent: f64) -> u64 {
-        let rank = (self.keys() as f64 * percent / 100.0).ceil() as u64;
-        let mut seen = 0;
-        let found = self.groups.iter().find(|(_, keys)| {
-            seen += keys;
-            seen >= rank
-        });
-        found.map_or(0, |(items, _)| *items)
+        quantile(self.groups.iter().copied(), percent)
     }
 
     /// The items of the largest keys.

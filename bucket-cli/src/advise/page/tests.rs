@@ -4,6 +4,7 @@ use crate::advise::measure::capacity::curve;
 use crate::advise::measure::growth::{Growth, LargeDocument};
 use crate::advise::measure::heat::Heat;
 use crate::advise::measure::keys::ItemsPerKey;
+use crate::advise::measure::lengths::Lengths;
 use crate::advise::picture::{
     CapacitiesPicture, GrowthPicture, HeatPicture, KeysPicture, LengthsPicture, Picture,
 };
@@ -84,8 +85,9 @@ fn every_number_is_finite_whatever_there_is_to_draw() {
     }));
     few.push(Picture::Fill(Default::default()));
     few.push(Picture::Lengths(LengthsPicture {
-        advice: bucket_runtime::Advice::of([]),
+        lengths: Lengths::of([]),
         threshold: Some(50),
+        is_recommended: true,
         remark: "",
     }));
     let heat = |keys| {

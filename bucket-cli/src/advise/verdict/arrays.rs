@@ -1,12 +1,15 @@
 //! Whether documents with a growing array need a threshold, or buckets.
 
-use bucket_runtime::{Advice, Finding};
+pub(in crate::advise) mod figures;
 
+use self::figures::{figures, reason};
 use crate::advise::code::names::singular;
 use crate::advise::figures::{bytes, counted, table, thousands};
 use crate::advise::kind::arrays::ArrayLayout;
 use crate::advise::kind::buckets::IdOrdinal;
 use crate::advise::kind::flat::can_be_key;
+use crate::advise::measure::lengths::Lengths;
+use crate::advise::measure::threshold::rule::Distribution;
 use crate::advise::picture::{GrowthPicture, LengthsPicture, Picture};
 use crate::advise::plan::{BucketPlan, Choice, Member, Origin, OutlierPlan, Verdict, members};
 use crate::advise::shape::DocumentShape;
@@ -21,7 +24,7 @@ pub(in crate::advise) struct ArrayFacts<'f> {
     pub(in crate::advise) collection: &'f str,
     pub(in crate::advise) shape: &'f DocumentShape,
     pub(in crate::advise) layout: &'f ArrayLayout,
-    pub(in crate::advise) advice: Advice,
+    pub(in crate::advise) lengths: Lengths,
     /// Whether every document was counted, rather than a sample.
     pub(in crate::advise) is_exact: bool,
     /// Whether every document was to be counted, however long it takes.
@@ -34,16 +37,8 @@ pub(in crate::advise) struct ArrayFacts<'f> {
 
 /// The verdict on documents with an array.
 pub(in crate::advise) fn judge<'f>(facts: &ArrayFacts<'f>) -> Verdict<'f> {
-    let mut figures: Vec<_> = facts
-        .advice
-        .to_string()
-        .lines()
-        .map(str::to_owned)
-        .collect();
-    // The sentence says the last part.
-    if let Some(end) = figures.iter().rposition(String::is_empty) {
-        figures.truncate(end);
-    }
+    let distribution = Distribution::of(&facts.lengths);
+    let mut figures = figures(&facts.lengths, distribution.threshold());
     if !facts.is_exact {
         let all = match facts.is_all {
             true => "the server refused to count all",
@@ -52,14 +47,15 @@ pub(in crate::advise) fn judge<'f>(facts: &ArrayFacts<'f>) -> Verdict<'f> {
         // By the rule of three, of what one document in N/3 is, a sample of N misses all with 5 %.
         figures.push(format!(
             "a sample: it may hold no document of a kind that is rarer than one in {}; {all}",
-            thousands(facts.advice.documents / 3)
+            thousands(facts.lengths.documents() / 3)
         ));
     }
     figures.extend(size_figures(facts));
-    let (sentence, choice) = choose(facts);
+    let (sentence, choice) = choose(facts, distribution);
     let lengths = LengthsPicture {
-        threshold: facts.advice.recommended,
-        advice: facts.advice.clone(),
+        lengths: facts.lengths.clone(),
+        threshold: distribution.threshold(),
+        is_recommended: true,
         remark: "",
     };
     Verdict {
@@ -72,19 +68,20 @@ pub(in crate::advise) fn judge<'f>(facts: &ArrayFacts<'f>) -> Verdict<'f> {
     }
 }
 
-fn choose<'f>(facts: &ArrayFacts<'f>) -> (String, Choice<'f>) {
-    let (advice, array) = (&facts.advice, &*facts.layout.array);
-    let reason = advice.reason().replace('\n', ": ");
+fn choose<'f>(facts: &ArrayFacts<'f>, distribution: Distribution) -> (String, Choice<'f>) {
+    let array = &*facts.layout.array;
+    let reason = reason(&facts.lengths, distribution).replace('\n', ": ");
     let id = facts.shape.get("_id");
     let fit = id.map_or(Ok(()), |id| can_be_key("_id", id, facts.shape));
-    let is_useful = advice.recommended.is_some() || advice.finding == Finding::Huge;
+    let is_huge = distribution == Distribution::Huge;
+    let is_useful = is_huge || distribution.threshold().is_some();
     if let (true, Err(why)) = (is_useful, fit) {
         let text = format!(
             "leave it as it is for now: `{array}` should be split, but `_id` is {why}; {reason}"
         );
         return (text, Choice::Leave);
     }
-    match (advice.recommended, items(facts)) {
+    match (distribution.threshold(), items(facts)) {
         (Some(threshold), _) => {
             let plan = OutlierPlan {
                 collection: facts.collection.to_owned(),
@@ -98,7 +95,7 @@ fn choose<'f>(facts: &ArrayFacts<'f>) -> (String, Choice<'f>) {
             );
             (text, Choice::Outliers(plan))
         }
-        (None, Some(plan)) if advice.finding == Finding::Huge => {
+        (None, Some(plan)) if is_huge => {
             let text = format!("take buckets for the items of `{array}`: {reason}");
             (text, Choice::Buckets(plan))
         }

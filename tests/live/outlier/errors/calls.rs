@@ -224,8 +224,6 @@ async fn a_server_that_is_not_there_is_named_by_the_error() {
     let db = Client::with_options(options).unwrap().database("nowhere");
     let error = Book3::outliers(&db).await.map(drop).unwrap_err();
     assert!(error.to_string().starts_with("nowhere.books"), "{error}");
-    let error = Book3::advise(&db).await.map(drop).unwrap_err();
-    assert!(error.to_string().starts_with("nowhere.books"), "{error}");
 }
 
 books! {

@@ -27,7 +27,7 @@ pub(super) const ROWS: &[(&str, bool, Calls)] = &[
         Box::pin(open(db))
     }),
     (
-        "reading pages, items, counts, rollups, parents and extras; `export`, `advise`",
+        "reading pages, items, counts, rollups, parents and extras; `export`",
         true,
         |db| Box::pin(read(db)),
     ),
@@ -116,7 +116,6 @@ pub(super) async fn read(db: Database) -> Result<()> {
     books.count(&1).await?;
     drain(books.find(doc! {}).await?).await?;
     drain(visits.export_all().await?).await?;
-    Book::advise(&db).await?;
     Ok(())
 }
 

@@ -264,8 +264,6 @@ pub(super) async fn of_outliers(db: &Database, look: &mut Look) {
     look.at("books", "split_existing", 0).await;
     books.remove(&1, "a").await.unwrap();
     look.at("books", "remove", 0).await;
-    Book::advise(db).await.unwrap();
-    look.at("books", "advise", 0).await;
     Book::verify(db).await.unwrap();
     look.at("books", "verify", 0).await;
     Book::repair(db).await.unwrap();

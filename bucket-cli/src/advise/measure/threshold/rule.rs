@@ -16,7 +16,8 @@
 //! Where the typical document is large itself, no threshold helps, and the items should be stored by the bucket
 //! pattern.
 
-use super::lengths::Lengths;
+use super::round_numbers;
+use crate::advise::measure::lengths::Lengths;
 
 /// A threshold below this one saves nothing.
 const LEAST: u64 = 10;
@@ -38,13 +39,12 @@ const WORTHWHILE_BYTES: u64 = 4096;
 const HUGE_BYTES: u64 = 64 * 1024;
 
 /// What the lengths of a collection's arrays look like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Finding {
-    /// A few documents are far longer than all others, and hardly any are between.
-    Gap,
-    /// The lengths fall off without a gap, but a few documents hold half of the items.
-    Tail,
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::advise) enum Distribution {
+    /// A few documents are far longer than all others, and hardly any are between: this threshold sets them apart.
+    Gap(u64),
+    /// The lengths fall off without a gap, but the few documents above this threshold hold half of the items.
+    Tail(u64),
     /// No few documents stand out.
     Even,
     /// The longest documents are too small to be worth a second query.
@@ -55,23 +55,28 @@ pub enum Finding {
     Few,
 }
 
-/// What the lengths look like, and the threshold that sets the long ones apart.
-pub(super) fn find(lengths: &Lengths) -> (Finding, Option<u64>) {
-    if lengths.typical_bytes() >= HUGE_BYTES {
-        return (Finding::Huge, None);
+impl Distribution {
+    pub(in crate::advise) fn of(lengths: &Lengths) -> Self {
+        if lengths.typical_bytes() >= HUGE_BYTES {
+            return Self::Huge;
+        }
+        if lengths.documents() < FEW {
+            return Self::Few;
+        }
+        let threshold = gap(lengths).map(Self::Gap);
+        let threshold = threshold.or_else(|| tail(lengths).map(Self::Tail));
+        threshold.unwrap_or(match lengths.largest_bytes() < WORTHWHILE_BYTES {
+            true => Self::Small,
+            false => Self::Even,
+        })
     }
-    if lengths.documents() < FEW {
-        return (Finding::Few, None);
-    }
-    if let Some(threshold) = gap(lengths) {
-        return (Finding::Gap, Some(threshold));
-    }
-    if let Some(threshold) = tail(lengths) {
-        return (Finding::Tail, Some(threshold));
-    }
-    match lengths.largest_bytes() < WORTHWHILE_BYTES {
-        true => (Finding::Small, None),
-        false => (Finding::Even, None),
+
+    /// The recommended threshold; `None` if the pattern would gain nothing.
+    pub(in crate::advise) fn threshold(self) -> Option<u64> {
+        match self {
+            Self::Gap(threshold) | Self::Tail(threshold) => Some(threshold),
+            Self::Even | Self::Small | Self::Huge | Self::Few => None,
+        }
     }
 }
 
@@ -123,28 +128,23 @@ fn rounded_down(number: u64) -> u64 {
     number / step * step
 }
 
-/// 1, 2, 5, 10, 20, 50 …
-pub(super) fn round_numbers() -> impl Iterator<Item = u64> {
-    (0..19).flat_map(|power| [1, 2, 5].map(|digit| digit * 10_u64.pow(power)))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Finding, find};
-    use crate::outlier::maintain::advise::lengths::{LengthGroup, Lengths};
+    use super::Distribution;
+    use crate::advise::measure::lengths::{LengthGroup, Lengths};
 
-    /// Finds the threshold for arrays of these lengths, each so many times; an item takes 20 bytes.
-    fn found(lengths: impl IntoIterator<Item = (u64, u64)>) -> (Finding, Option<u64>) {
+    /// What arrays of these lengths look like, each so many times; an item takes 20 bytes.
+    fn found(lengths: impl IntoIterator<Item = (u64, u64)>) -> Distribution {
         let groups = lengths.into_iter().map(|(length, documents)| LengthGroup {
             length,
             documents,
             bytes: documents * (100 + length * 20),
         });
-        find(&Lengths::new(groups))
+        Distribution::of(&Lengths::of(groups))
     }
 
     /// The answer is one for a collection and for a million such collections.
-    fn at_any_size(lengths: &[(u64, u64)]) -> (Finding, Option<u64>) {
+    fn at_any_size(lengths: &[(u64, u64)]) -> Distribution {
         let small = found(lengths.iter().copied());
         let large = lengths.iter().map(|(length, n)| (*length, n * 1_000_000));
         assert_eq!(found(large), small);
@@ -154,13 +154,13 @@ mod tests {
     #[test]
     fn one_giant_among_few() {
         let books: Vec<_> = (1..30).map(|n| (n, 1)).chain([(1200, 1)]).collect();
-        assert_eq!(at_any_size(&books), (Finding::Gap, Some(50)));
+        assert_eq!(at_any_size(&books), Distribution::Gap(50));
     }
 
     #[test]
     fn a_giant_just_above_the_rest_gets_a_threshold_that_is_not_round() {
         let lengths = [(90, 20), (110, 20), (230, 1), (1000, 1)];
-        assert_eq!(at_any_size(&lengths), (Finding::Gap, Some(110)));
+        assert_eq!(at_any_size(&lengths), Distribution::Gap(110));
     }
 
     #[test]
@@ -169,70 +169,66 @@ mod tests {
         let strays = (50..5000).step_by(50).map(|n| (n, 1));
         let giants = [(5000, 900), (20_000, 100)];
         let all = typical.chain(strays).chain(giants);
-        assert_eq!(found(all), (Finding::Gap, Some(50)));
+        assert_eq!(found(all), Distribution::Gap(50));
     }
 
     #[test]
     fn a_heavy_tail() {
         // The lengths of 2^20 documents: half have 10 items, a quarter 20, an eighth 40 …
         let fame: Vec<_> = (0..20).map(|n| (10 << n, 1 << (19 - n))).collect();
-        let (finding, threshold) = at_any_size(&fame);
-        assert_eq!(finding, Finding::Tail);
+        let found = at_any_size(&fame);
         assert!(
-            threshold.is_some_and(|at| (1000..=20_000).contains(&at)),
-            "{threshold:?}"
+            matches!(found, Distribution::Tail(1000..=20_000)),
+            "{found:?}"
         );
     }
 
     #[test]
     fn one_short_array_is_no_tail() {
-        assert_eq!(at_any_size(&[(0, 4), (2, 1)]), (Finding::Small, None));
+        assert_eq!(at_any_size(&[(0, 4), (2, 1)]), Distribution::Small);
     }
 
     #[test]
     fn lengths_that_fall_off_fast_have_no_tail() {
         // Half have 10 items, a quarter 20, an eighth 30 …
         let fast: Vec<_> = (0..20).map(|n| (10 * (n + 1), 1 << (19 - n))).collect();
-        assert_eq!(found(fast), (Finding::Even, None));
-        assert_eq!(found((1..1000).map(|n| (n, 1))), (Finding::Even, None));
+        assert_eq!(found(fast), Distribution::Even);
+        assert_eq!(found((1..1000).map(|n| (n, 1))), Distribution::Even);
     }
 
     #[test]
     fn all_alike() {
-        assert_eq!(at_any_size(&[(40, 30)]), (Finding::Small, None));
-        assert_eq!(at_any_size(&[(400, 30)]), (Finding::Even, None));
-        assert_eq!(at_any_size(&[(400, 29), (401, 1)]), (Finding::Even, None));
+        assert_eq!(at_any_size(&[(40, 30)]), Distribution::Small);
+        assert_eq!(at_any_size(&[(400, 30)]), Distribution::Even);
+        assert_eq!(at_any_size(&[(400, 29), (401, 1)]), Distribution::Even);
     }
 
     #[test]
     fn two_groups_are_not_outliers() {
-        assert_eq!(at_any_size(&[(10, 50), (1000, 50)]), (Finding::Even, None));
-        assert_eq!(
-            at_any_size(&[(10, 95), (1000, 5)]),
-            (Finding::Gap, Some(10))
-        );
+        assert_eq!(at_any_size(&[(10, 50), (1000, 50)]), Distribution::Even);
+        assert_eq!(at_any_size(&[(10, 95), (1000, 5)]), Distribution::Gap(10));
     }
 
     #[test]
     fn all_huge() {
         let huge: Vec<_> = (5..30).map(|n| (n * 1000, 1)).collect();
-        assert_eq!(at_any_size(&huge), (Finding::Huge, None));
+        assert_eq!(at_any_size(&huge), Distribution::Huge);
     }
 
     #[test]
     fn a_giant_that_is_small_is_left_alone() {
-        assert_eq!(at_any_size(&[(1, 29), (30, 1)]), (Finding::Small, None));
+        assert_eq!(at_any_size(&[(1, 29), (30, 1)]), Distribution::Small);
     }
 
     #[test]
     fn few_documents_do_not_tell() {
-        assert_eq!(found([(1, 3), (1000, 1)]), (Finding::Few, None));
-        assert_eq!(found([(1, 4), (1000, 1)]), (Finding::Gap, Some(10)));
-        assert_eq!(found([]), (Finding::Few, None));
+        assert_eq!(found([(1, 3), (1000, 1)]), Distribution::Few);
+        assert_eq!(found([(1, 4), (1000, 1)]), Distribution::Gap(10));
+        assert_eq!(found([]), Distribution::Few);
     }
 
     #[test]
     fn most_arrays_empty() {
-        assert_eq!(found([(0, 95), (3000, 5)]), (Finding::Gap, Some(10)));
+        assert_eq!(found([(0, 95), (3000, 5)]), Distribution::Gap(10));
     }
 }
