@@ -80,7 +80,8 @@ macro_rules! actions {
             type IntoFuture = BoxFuture<$life, $output>;
 
             fn into_future(self) -> Self::IntoFuture {
-                Box::pin(call::run(call::$span!($name), self.execute()))
+                // Boxed first, so that the compiler makes one span's future for each output, not for each call.
+                call::run(call::$span!($name), Box::pin(self.execute()))
             }
         }
 
@@ -89,7 +90,7 @@ macro_rules! actions {
             /// Carries the call out, and blocks the thread until it is done. Needs the feature `sync`;
             /// not for asynchronous code, see [`sync`](crate::sync).
             pub fn run(self) -> $output {
-                crate::sync::block_on(call::run(call::$span!($name), self.execute()))
+                crate::sync::block_on(self.into_future())
             }
         }
     )+};
@@ -103,7 +104,7 @@ macro_rules! streams {
             type IntoFuture = BoxFuture<$life, Self::Output>;
 
             fn into_future(self) -> Self::IntoFuture {
-                Box::pin(call::stream(call::read_span!($name), self.execute()))
+                call::stream(call::read_span!($name), Box::pin(self.execute()))
             }
         }
 
@@ -113,8 +114,7 @@ macro_rules! streams {
             /// iterator blocks for each further one. Needs the feature `sync`; not for asynchronous
             /// code, see [`sync`](crate::sync).
             pub fn run(self) -> Result<crate::sync::Iter<$stream>> {
-                let stream = call::stream(call::read_span!($name), self.execute());
-                crate::sync::block_on(stream).map(crate::sync::Iter::new)
+                crate::sync::block_on(self.into_future()).map(crate::sync::Iter::new)
             }
         }
     )+};

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::error::Error as StdError;
 use std::fmt::Debug;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::{process, thread};
@@ -167,38 +168,46 @@ test_functions! { () (A) (A, B) (A, B, C) (A, B, C, D) }
 /// # Panics
 ///
 /// When the test fails.
-pub fn run<Fixtures>(
+pub fn run<Fixtures: 'static>(
     name: &str,
     server: Option<&str>,
     workers: Option<usize>,
-    function: impl TestFunction<Fixtures>,
+    function: impl TestFunction<Fixtures> + 'static,
 ) {
-    let runtime = runtime(workers);
-    let failure = runtime.block_on(async {
-        let server = match shared(server).await {
-            Ok(server) => server,
-            Err(error) => return Some(error.to_string()),
-        };
-        let test = Test {
-            server,
-            database: database(name),
-            client: OnceCell::new(),
-        };
-        let kept = Kept(&test);
-        let failure = function.run(&test).await;
-        if failure.is_none() {
-            std::mem::forget(kept);
-            let database = server.database(&test.database).await;
-            if let Ok(database) = database {
-                // Whatever is left of it is in nobody's way.
-                let _ = database.drop().await;
-            }
-        }
-        failure
-    });
-    if let Some(failure) = failure {
+    // Boxed, so that the compiler makes the rest once, and not for each test.
+    let function: BoxedTest = Box::new(move |test| Box::pin(function.run(test)));
+    if let Some(failure) = runtime(workers).block_on(failure(name, server, function)) {
         panic!("{failure}");
     }
+}
+
+type BoxedTest = Box<dyn for<'t> FnOnce(&'t Test) -> Running<'t>>;
+
+/// A test that runs. It returns why it failed.
+type Running<'t> = Pin<Box<dyn Future<Output = Option<String>> + 't>>;
+
+/// Runs a test, and returns why it failed.
+async fn failure(name: &str, server: Option<&str>, function: BoxedTest) -> Option<String> {
+    let server = match shared(server).await {
+        Ok(server) => server,
+        Err(error) => return Some(error.to_string()),
+    };
+    let test = Test {
+        server,
+        database: database(name),
+        client: OnceCell::new(),
+    };
+    let kept = Kept(&test);
+    let failure = function(&test).await;
+    if failure.is_none() {
+        std::mem::forget(kept);
+        let database = server.database(&test.database).await;
+        if let Ok(database) = database {
+            // Whatever is left of it is in nobody's way.
+            let _ = database.drop().await;
+        }
+    }
+    failure
 }
 
 /// Zero workers are as many as the machine has cores.

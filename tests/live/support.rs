@@ -18,6 +18,7 @@ pub(crate) mod random;
 pub(crate) mod runtime;
 pub(crate) mod scale;
 pub(crate) mod sharding;
+pub(crate) mod tasks;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod transactions;
 #[cfg(not(feature = "bson-3"))]

@@ -134,7 +134,9 @@ async fn run_after<A: Attempt>(
         let done = begin_and_commit(&server_of_task, &attempt, &mut time_of_task).await;
         (done, time_of_task)
     };
-    let task = tokio::spawn(Calls::current().carry(work));
+    // Boxed, so that the compiler makes a task for each output, not for each attempt.
+    let work: BoxFuture<'static, _> = Box::pin(Calls::current().carry(work));
+    let task = tokio::spawn(work);
     match task.await.map_err(JoinError::try_into_panic) {
         Ok((done, after)) => {
             *time = after;

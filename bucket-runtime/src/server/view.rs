@@ -2,9 +2,8 @@
 
 use mongodb::{
     ClientSession,
-    bson::{Document, doc},
+    bson::{Bson, Document, doc},
     error::Error as DriverError,
-    results::CollectionSpecification,
 };
 
 use super::{
@@ -45,11 +44,15 @@ impl Server {
                 cursor.map(|cursor| AnyCursor::Session(cursor.with_type(), session))
             }
         };
-        let mut found = DocumentCursor::new(self.target(), cursor.map_err(fail)?);
-        let options = found.next_row().await?;
-        let options = options.map(|found: CollectionSpecification| found.options);
-        Ok(options
-            .filter(|options| options.view_on.as_deref() == Some(self.collection.name()))
-            .map(|options| options.pipeline.unwrap_or_default()))
+        let mut found = DocumentCursor::<Document>::new(self.target(), cursor.map_err(fail)?);
+        let found = found.next_row().await?.unwrap_or_default();
+        let Ok(options) = found.get_document("options") else {
+            return Ok(None);
+        };
+        let of = options.get_str("viewOn");
+        let is_ours = of.is_ok_and(|of| of == self.collection.name());
+        let stages = options.get_array("pipeline").into_iter().flatten();
+        let stages = stages.filter_map(Bson::as_document).cloned();
+        Ok(is_ours.then(|| stages.collect()))
     }
 }

@@ -8,10 +8,10 @@ use bucket_runtime::{
     },
 };
 use futures_util::TryStreamExt;
-use tokio::task::JoinSet;
 
 use crate::support::{
     database::{Live, Recorded, dense_buckets, fresh, items},
+    tasks::JoinSet,
     zoo::ticks::{Numbered3, Seconds3, Tick},
 };
 

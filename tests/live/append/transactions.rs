@@ -5,12 +5,12 @@ use bucket_runtime::mongodb::{
     bson::{Document, doc},
     error::{Error as DriverError, TRANSIENT_TRANSACTION_ERROR},
 };
-use tokio::task::JoinSet;
 
 use crate::{
     append::sessions::{client, opened, read},
     support::{
         database::{Live, dense_buckets, documents, ids},
+        tasks::JoinSet,
         zoo::ticks::{Numbered3, Seconds3, Tick},
     },
 };

@@ -15,11 +15,12 @@ use std::{
 
 use bucket_runtime::{Bucket, Buckets, Filter, mongodb::Database};
 use rand::Rng;
-use tokio::{task::JoinSet, time::timeout};
+use tokio::time::timeout;
 
 use crate::support::{
     database::{Live, documents},
     notes::{Note, checked, created, for_all_notes},
+    tasks::JoinSet,
 };
 
 /// The number and the value of each item, by owner.

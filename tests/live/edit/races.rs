@@ -17,11 +17,12 @@ use bucket_runtime::{
 };
 use bucket_testkit::{Fate, Proxy};
 use rand::{Rng, seq::IteratorRandom};
-use tokio::{task::JoinSet, time::timeout};
+use tokio::time::timeout;
 
 use crate::support::{
     database::{Live, documents, items, pages, server, snapshot},
     notes::{Note, checked, checked_documents, created, for_all_notes},
+    tasks::JoinSet,
 };
 
 const WRITERS: i64 = 6;

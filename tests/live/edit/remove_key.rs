@@ -9,9 +9,11 @@ use bucket_runtime::{
         bson::{DateTime, Document, doc},
     },
 };
-use tokio::task::JoinSet;
 
-use crate::support::database::{Live, Recorded, dense_buckets, documents, fresh, items, number};
+use crate::support::{
+    database::{Live, Recorded, dense_buckets, documents, fresh, items, number},
+    tasks::JoinSet,
+};
 
 trait Note: Bucket<Key = (String, i64)> + Clone + Debug {
     fn new(topic: &str, user: i64, n: i64) -> Self;

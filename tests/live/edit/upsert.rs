@@ -12,12 +12,12 @@ use bucket_runtime::{
 };
 use bucket_testkit::{Fate, Proxy};
 use rand::Rng;
-use tokio::task::JoinSet;
 
 use crate::support::{
     database::{Live, Recorded, documents, items, number, numbers_its_commands, server},
     fail_points::{fail, fail_no_more, failing_server},
     notes::moment,
+    tasks::JoinSet,
 };
 
 trait Order:

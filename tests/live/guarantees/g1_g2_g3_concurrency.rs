@@ -4,11 +4,12 @@
 use std::sync::Arc;
 
 use bucket_runtime::{Buckets, mongodb::Database};
-use tokio::{sync::Barrier, task::JoinSet};
+use tokio::sync::Barrier;
 
 use crate::support::{
     database::{Live, dense_buckets, fresh, number},
     scale::scaled,
+    tasks::JoinSet,
     zoo::ticks::{
         Millis1, Millis2, Millis10, Millis1000, Numbered1, Numbered2, Numbered10, Numbered1000,
         Seconds1, Seconds2, Seconds10, Seconds1000, Tick,

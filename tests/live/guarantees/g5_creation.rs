@@ -4,12 +4,12 @@ use bucket_runtime::mongodb::{
     Database,
     bson::{DateTime, Document, doc},
 };
-use tokio::task::JoinSet;
 
 use crate::{
     guarantees::g5_order::{append, read},
     support::{
         database::{Live, dense_buckets, fresh, number},
+        tasks::JoinSet,
         zoo::ticks::{Millis3, Numbered3, Seconds1, Seconds3, Tick},
     },
 };

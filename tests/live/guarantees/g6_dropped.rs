@@ -4,10 +4,10 @@ use std::{future::IntoFuture, time::Duration};
 
 use bucket_runtime::{Bucket, mongodb::Database};
 use rand::Rng;
-use tokio::task::JoinSet;
 
 use crate::support::{
     database::{Live, Recorded, dense_buckets, number},
+    tasks::JoinSet,
     zoo::entries::{Entry, Millis3, Numbered3, Seconds3},
 };
 

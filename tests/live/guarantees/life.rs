@@ -21,7 +21,6 @@ use bucket_runtime::{
     mongodb::{Database, bson::Document},
 };
 use rand::{Rng, SeedableRng, rngs::StdRng};
-use tokio::task::JoinSet;
 
 use crate::{
     guarantees::life::{
@@ -37,6 +36,7 @@ use crate::{
     support::{
         capacity::{change, is_dense},
         database::{Live, documents, snapshot},
+        tasks::JoinSet,
     },
 };
 
@@ -259,8 +259,8 @@ async fn life<A: Entry, B: Entry>(db: &Database, validated: bool) {
     of_large.spawn(first.run(seed + 1));
     for number in 2..=WRITERS {
         match number % 2 {
-            0 => drop(of_small.spawn(Writer::new(small.clone(), number).run(seed + number))),
-            _ => drop(of_large.spawn(Writer::new(large.clone(), number).run(seed + number))),
+            0 => of_small.spawn(Writer::new(small.clone(), number).run(seed + number)),
+            _ => of_large.spawn(Writer::new(large.clone(), number).run(seed + number)),
         }
     }
     let mut model = Model::default();

@@ -20,9 +20,11 @@ use bucket_runtime::{
 };
 use futures_util::TryStreamExt;
 use rand::Rng;
-use tokio::task::JoinSet;
 
-use crate::support::database::{Live, Recorded, dense_buckets, documents, is_cluster};
+use crate::support::{
+    database::{Live, Recorded, dense_buckets, documents, is_cluster},
+    tasks::JoinSet,
+};
 
 mod old {
     use super::{Bucket, DateTime};

@@ -11,9 +11,11 @@ use bucket_runtime::{
     },
 };
 use futures_util::TryStreamExt;
-use tokio::task::JoinSet;
 
-use crate::support::database::{Live, dense_buckets, documents, items, number};
+use crate::support::{
+    database::{Live, dense_buckets, documents, items, number},
+    tasks::JoinSet,
+};
 
 /// Too large for a signed 64-bit integer, so it is stored as a decimal.
 const LARGE: u64 = u64::MAX - 7;

@@ -1,11 +1,13 @@
 //! The manual's upsert in a race with our appends on one key.
 
 use bucket_runtime::Bucket;
-use tokio::task::JoinSet;
 
 use crate::{
     manual::walk::{NOV_2, Side, Trade, manual_upsert, quantities, trade},
-    support::database::{Live, dense_buckets},
+    support::{
+        database::{Live, dense_buckets},
+        tasks::JoinSet,
+    },
 };
 
 #[bucket_testkit::test(multi_thread)]

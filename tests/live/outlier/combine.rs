@@ -9,14 +9,16 @@ use bucket_runtime::{
 };
 use futures_util::{future::join_all, poll};
 use rand::Rng;
-use tokio::task::JoinSet;
 
 use crate::{
     outlier::{
         events::at_rest,
         support::{Book, assert_in_order, books, dense, fresh, items},
     },
-    support::database::{Live, Record, Recorded},
+    support::{
+        database::{Live, Record, Recorded},
+        tasks::JoinSet,
+    },
 };
 
 books! { Roomy(1000, 100) Book3(3, 100) Book3x2(3, 2) }

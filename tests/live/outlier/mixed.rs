@@ -6,11 +6,10 @@ use bucket_runtime::{
     mongodb::{Database, bson::Bson},
 };
 use rand::Rng;
-use tokio::task::JoinSet;
 
 use crate::{
     outlier::support::{Book, books, fresh, numbers, reads_agree, repair, survey, verify},
-    support::database::Live,
+    support::{database::Live, tasks::JoinSet},
 };
 
 const PARENTS: i64 = 4;

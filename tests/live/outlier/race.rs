@@ -12,13 +12,13 @@ use bucket_runtime::{
         bson::{Bson, Document, doc},
     },
 };
-use tokio::{sync::Barrier, task::JoinSet};
+use tokio::sync::Barrier;
 
 use crate::{
     outlier::support::{
         Book, Stored, assert_in_order, books, dense, fresh, items, reads_agree, verify,
     },
-    support::database::Live,
+    support::{database::Live, tasks::JoinSet},
 };
 
 const WRITERS: i64 = 32;

@@ -9,11 +9,13 @@ use bucket_runtime::{
     },
 };
 use futures_util::TryStreamExt;
-use tokio::task::JoinSet;
 
 use crate::{
     outlier::support::{Book, books, dense, fresh, reads_agree, stored},
-    support::database::{Live, Recorded, documents},
+    support::{
+        database::{Live, Recorded, documents},
+        tasks::JoinSet,
+    },
 };
 
 books! {

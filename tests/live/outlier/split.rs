@@ -16,11 +16,13 @@ use bucket_runtime::{
     mongodb::bson::{Document, doc, oid::ObjectId},
 };
 use rand::Rng;
-use tokio::task::JoinSet;
 
 use crate::{
     outlier::support::{assert_in_order, books, fresh, items, reads_agree, stored, verify},
-    support::database::{Live, server},
+    support::{
+        database::{Live, server},
+        tasks::JoinSet,
+    },
 };
 
 const PARENTS: i64 = 2000;

@@ -23,15 +23,14 @@ use bucket_runtime::{
 use futures_util::{FutureExt, TryStreamExt, future::BoxFuture};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
-use tokio::{
-    runtime::Handle,
-    task::{JoinSet, block_in_place},
-    time::timeout,
-};
+use tokio::{runtime::Handle, task::block_in_place, time::timeout};
 
 use crate::{
     outlier::events::{at_rest, counted},
-    support::database::{Live, Recorded, documents, number, server},
+    support::{
+        database::{Live, Recorded, documents, number, server},
+        tasks::JoinSet,
+    },
 };
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]

@@ -5,11 +5,13 @@ use bucket_runtime::{
     mongodb::bson::{Bson, Document, doc},
 };
 use serde::{Deserialize, Serialize};
-use tokio::task::JoinSet;
 
 use crate::{
     outlier::support::{fresh, verify},
-    support::database::{Live, Recorded},
+    support::{
+        database::{Live, Recorded},
+        tasks::JoinSet,
+    },
 };
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]

@@ -11,11 +11,10 @@ use bucket_runtime::{
 use futures_util::{StreamExt, TryStreamExt};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
-use tokio::task::JoinSet;
 
 use crate::{
     outlier::support::{Book, books, dense, fresh, items, stored},
-    support::database::Live,
+    support::{database::Live, tasks::JoinSet},
 };
 
 books! { Book3x4(3, 4) }

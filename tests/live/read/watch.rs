@@ -11,13 +11,14 @@ use bucket_runtime::{
 };
 use futures_util::{StreamExt, TryStreamExt};
 use rand::Rng;
-use tokio::{task::JoinSet, time::timeout};
+use tokio::time::timeout;
 
 use crate::support::{
     database::{Live, documents, items},
     fail_points::{fail_times, failing_server},
     notes::{Note, Numbered, Seconds, created, for_all_notes},
     runtime::blocking,
+    tasks::JoinSet,
 };
 
 /// The number of the item that is appended last of all.

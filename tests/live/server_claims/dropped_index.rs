@@ -12,9 +12,11 @@ use bucket_runtime::mongodb::{
     options::{Hint, IndexOptions},
 };
 use bucket_testkit::Server;
-use tokio::task::JoinSet;
 
-use crate::support::database::{Live, documents, number, wire_version};
+use crate::support::{
+    database::{Live, documents, number, wire_version},
+    tasks::JoinSet,
+};
 
 async fn guarded(db: &Database, name: &str, capacity: i32) -> Collection<Document> {
     let trades = db.collection("trades");

@@ -10,9 +10,11 @@ use bucket_runtime::{
     },
 };
 use bucket_testkit::Server;
-use tokio::task::JoinSet;
 
-use crate::support::database::{Live, documents, fresh, items};
+use crate::support::{
+    database::{Live, documents, fresh, items},
+    tasks::JoinSet,
+};
 
 macro_rules! readings {
     ($($name:ident($id:literal, $span:literal))+) => {$(

@@ -8,10 +8,10 @@ use bucket_runtime::{
     mongodb::{Database, bson::doc},
 };
 use rand::seq::SliceRandom;
-use tokio::task::JoinSet;
 
 use crate::support::{
     database::{Live, dense_buckets, documents, fresh, number},
+    tasks::JoinSet,
     zoo::ticks::{Tick, Windows1, Windows2, Windows10, Windows1000},
 };
 

@@ -17,11 +17,11 @@ pub(crate) use span as read_span;
 /// A span that records nothing.
 pub(crate) struct Span;
 
-pub(crate) fn run<F: Future>(_: Span, call: F) -> F {
+pub(crate) fn run<F>(_: Span, call: F) -> F {
     call
 }
 
-pub(crate) fn stream<F: Future>(_: Span, call: F) -> F {
+pub(crate) fn stream<F>(_: Span, call: F) -> F {
     call
 }
 

@@ -12,7 +12,7 @@ use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
 };
 
-use futures_util::FutureExt;
+use futures_util::{FutureExt, future::BoxFuture};
 use mongodb::{Collection, bson::Document, error::Error as DriverError};
 use tracing::Span;
 
@@ -79,29 +79,32 @@ tokio::task_local! {
 }
 
 /// Runs a call in its span, which ends with it.
-pub(crate) async fn run<F, T, E>(span: NamedSpan, call: F) -> Result<T, E>
+pub(crate) fn run<'c, T, E>(
+    span: NamedSpan,
+    call: BoxFuture<'c, Result<T, E>>,
+) -> BoxFuture<'c, Result<T, E>>
 where
-    F: Future<Output = Result<T, E>>,
-    E: AsRef<Error>,
+    T: Send + 'c,
+    E: AsRef<Error> + Send + 'c,
 {
-    let call = pin!(call);
     if is_unseen(&span) {
-        return call.await;
+        return call;
     }
-    let ends = Ends(Calls::one(&span));
-    ends.0.run_in(call).await
+    Box::pin(async move {
+        let ends = Ends(Calls::one(&span));
+        ends.0.run_in(call).await
+    })
 }
 
 /// Runs a call whose output is a stream. The span ends with the stream, whose cursor holds the call.
-pub(crate) async fn stream<F, T>(span: NamedSpan, call: F) -> Result<T, Error>
-where
-    F: Future<Output = Result<T, Error>>,
-{
-    let call = pin!(call);
+pub(crate) fn stream<'c, T: Send + 'c>(
+    span: NamedSpan,
+    call: BoxFuture<'c, Result<T, Error>>,
+) -> BoxFuture<'c, Result<T, Error>> {
     if is_unseen(&span) {
-        return call.await;
+        return call;
     }
-    Calls::one(&span).run_in(call).await
+    Box::pin(async move { Calls::one(&span).run_in(call).await })
 }
 
 /// Whether nobody wants to know of the call.
@@ -134,11 +137,7 @@ impl Calls {
     }
 
     /// Does the work of a call, in its span.
-    async fn run_in<F, T, E>(&self, call: F) -> Result<T, E>
-    where
-        F: Future<Output = Result<T, E>>,
-        E: AsRef<Error>,
-    {
+    async fn run_in<T, E: AsRef<Error>>(&self, call: BoxFuture<'_, Result<T, E>>) -> Result<T, E> {
         let mut call = pin!(CURRENT.scope(self.clone(), call));
         // OpenTelemetry begins a span when it is entered, and from then on keeps its name.
         let output = poll_fn(|context| match self.are_named() {

@@ -6,11 +6,13 @@ use bucket_runtime::mongodb::Database;
 use bucket_testkit::{Fate, Proxy};
 use futures_util::poll;
 use rand::Rng;
-use tokio::task::JoinSet;
 
 use crate::{
     append::combine::support::{Mark, Millis10, Numbered2, Seconds10, at_rest, carried},
-    support::database::{Live, Recorded, fresh, server},
+    support::{
+        database::{Live, Recorded, fresh, server},
+        tasks::JoinSet,
+    },
 };
 
 /// 200 appends at the same time, half of them dropped at random moments, from before the first byte is

@@ -10,11 +10,13 @@ use std::{
 
 use bucket_runtime::{Buckets, mongodb::Database};
 use rand::Rng;
-use tokio::task::JoinSet;
 
 use crate::{
     append::combine::support::{Mark, NOON, Numbered10, Seconds10, at_rest},
-    support::database::{Live, client, fresh, server},
+    support::{
+        database::{Live, client, fresh, server},
+        tasks::JoinSet,
+    },
 };
 
 const CALL: &str = "BUCKET_TESTS_KILLED";

@@ -4,14 +4,16 @@
 use bucket_runtime::mongodb::Database;
 use futures_util::future::join_all;
 use rand::Rng;
-use tokio::task::JoinSet;
 
 use crate::{
     append::combine::support::{
         Mark, Millis1, Millis2, Millis10, NOON, Numbered1, Numbered2, Numbered10, Seconds1,
         Seconds2, Seconds10, assert_stored,
     },
-    support::database::{Live, dense, fresh, snapshot},
+    support::{
+        database::{Live, dense, fresh, snapshot},
+        tasks::JoinSet,
+    },
 };
 
 const WRITERS: i64 = 10;

@@ -8,14 +8,16 @@ use bucket_runtime::{
 };
 use bucket_testkit::{Fate, Proxy};
 use futures_util::{future::join_all, poll};
-use tokio::task::JoinSet;
 
 use crate::{
     append::combine::support::{
         Mark, Millis2, Numbered1, Numbered10, Seconds1, Seconds10, assert_stored, carried, stored,
         together,
     },
-    support::database::{Live, Record, Recorded, fresh, listening, server},
+    support::{
+        database::{Live, Record, Recorded, fresh, listening, server},
+        tasks::JoinSet,
+    },
 };
 
 const N: i64 = 200;

@@ -7,9 +7,11 @@ use bucket_runtime::{
         bson::{DateTime, Document, doc},
     },
 };
-use tokio::task::JoinSet;
 
-use crate::support::database::{Live, Recorded, dense_buckets, fresh, items};
+use crate::support::{
+    database::{Live, Recorded, dense_buckets, fresh, items},
+    tasks::JoinSet,
+};
 
 /// An order whose other fields may differ from those of another one with its number.
 trait Sale: for<'k> Bucket<Key = (i64,)> + Identified + PartialEq + std::fmt::Debug + Clone {

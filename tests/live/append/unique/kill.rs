@@ -9,13 +9,13 @@ use std::{
 
 use bucket_runtime::mongodb::Database;
 use rand::{Rng, seq::SliceRandom};
-use tokio::task::JoinSet;
 
 use crate::{
     append::unique::repeats::{Numbered7, Order, Seconds7, assert_each_once, order, stored},
     support::{
         database::{Live, client, fresh, server},
         scale::scaled,
+        tasks::JoinSet,
     },
 };
 

@@ -16,9 +16,11 @@ use bucket_runtime::{
 };
 use futures_util::TryStreamExt;
 use rand::{Rng, seq::SliceRandom};
-use tokio::task::JoinSet;
 
-use crate::support::database::{Live, Recorded, dense_buckets, fresh, number};
+use crate::support::{
+    database::{Live, Recorded, dense_buckets, fresh, number},
+    tasks::JoinSet,
+};
 
 pub(crate) trait Order: for<'k> Bucket<Key = (i64,)> + Clone + Debug {
     fn new(customer: i64, order: String, at: i64) -> Self;

@@ -14,11 +14,13 @@ use bucket_runtime::mongodb::{
     bson::{Bson, Document, doc},
 };
 use futures_util::{TryStreamExt, future::join_all};
-use tokio::task::JoinSet;
 
 use crate::{
     error::doubt::support::{Book, Handles, Mark},
-    support::database::{Live, documents},
+    support::{
+        database::{Live, documents},
+        tasks::JoinSet,
+    },
 };
 
 /// How long the test kills operations.

@@ -8,10 +8,10 @@ use std::{
 
 use bucket_runtime::mongodb::Database;
 use rand::Rng;
-use tokio::task::JoinSet;
 
 use crate::support::{
     database::{Live, dense_buckets, fresh, items, number},
+    tasks::JoinSet,
     zoo::ticks::{
         Millis3, Numbered1, Numbered3, Numbered10, Seconds1, Seconds2, Seconds10, Seconds1000, Tick,
     },

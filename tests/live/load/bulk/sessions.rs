@@ -8,12 +8,12 @@ use bucket_runtime::{
         error::{Error as DriverError, TRANSIENT_TRANSACTION_ERROR},
     },
 };
-use tokio::task::JoinSet;
 
 use crate::{
     append::sessions::{client, opened, read},
     support::{
         database::{Live, Recorded, dense_buckets, documents, fresh},
+        tasks::JoinSet,
         zoo::ticks::{Numbered1, Numbered3, Seconds1, Seconds3, Tick, Windows2},
     },
 };

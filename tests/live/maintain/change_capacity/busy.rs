@@ -15,7 +15,6 @@ use std::{
 use bucket_runtime::{Buckets, mongodb::Database};
 use bucket_testkit::Server;
 use rand::Rng;
-use tokio::task::JoinSet;
 
 use crate::{
     maintain::change_capacity::moves::{
@@ -24,6 +23,7 @@ use crate::{
     },
     support::{
         database::{client, documents},
+        tasks::JoinSet,
         transactions::end_transactions,
     },
 };

@@ -9,11 +9,13 @@ use bucket_runtime::{
         bson::{Bson, Document, doc},
     },
 };
-use tokio::task::JoinSet;
 
 use crate::{
     manual::walk::{NOV_2, Side, Trade, manual_upsert, quantities, trade},
-    support::database::{Live, documents, number},
+    support::{
+        database::{Live, documents, number},
+        tasks::JoinSet,
+    },
 };
 
 const WRITERS: i32 = 32;

@@ -10,11 +10,13 @@ use bucket_runtime::{
     mongodb::bson::{Bson, DateTime, Decimal128, Document, doc},
 };
 use rand::Rng;
-use tokio::task::JoinSet;
 
 use crate::{
     maintain::verify::damage::{Note, Numbered, damage, id, raw},
-    support::database::{Live, documents, items},
+    support::{
+        database::{Live, documents, items},
+        tasks::JoinSet,
+    },
 };
 
 /// A measurement with a payload that is not equal to itself in Rust, but on the server.

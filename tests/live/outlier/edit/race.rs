@@ -16,12 +16,15 @@ use bucket_runtime::{
     },
 };
 use rand::Rng;
-use tokio::{task::JoinSet, time::timeout};
+use tokio::time::timeout;
 
 use super::{Counted, Followed, Follower, User, follower, is, stored};
 use crate::{
     outlier::support::{fresh, verify},
-    support::database::{Live, number},
+    support::{
+        database::{Live, number},
+        tasks::JoinSet,
+    },
 };
 
 const USERS: i64 = 40;

@@ -7,14 +7,14 @@ use bucket_runtime::{
     mongodb::{Database, bson::doc},
 };
 use rand::{Rng, seq::SliceRandom};
-use tokio::{task::JoinSet, time::timeout};
+use tokio::time::timeout;
 
 use super::support::{
     Counted20, CountedPlain3, Followed, Plain20, Text3, User3, User20, assert_each_once,
 };
 use crate::{
     outlier::support::{fresh, verify},
-    support::database::Live,
+    support::{database::Live, tasks::JoinSet},
 };
 
 const WRITERS: i64 = 12;

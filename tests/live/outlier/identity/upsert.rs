@@ -6,12 +6,14 @@ use bucket_runtime::{
 };
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
-use tokio::task::JoinSet;
 
 use super::support::{Counted20, Followed, Plain20, Text3, User3, assert_each_once};
 use crate::{
     outlier::support::fresh,
-    support::database::{Live, Recorded},
+    support::{
+        database::{Live, Recorded},
+        tasks::JoinSet,
+    },
 };
 
 #[bucket_testkit::test]

@@ -7,9 +7,11 @@ use bucket_runtime::{
     mongodb::bson::{Bson, Document, doc},
 };
 use serde::{Deserialize, Serialize};
-use tokio::task::JoinSet;
 
-use crate::support::database::{Live, documents};
+use crate::support::{
+    database::{Live, documents},
+    tasks::JoinSet,
+};
 
 /// Counts its followers, who have an identity.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]

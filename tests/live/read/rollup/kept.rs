@@ -10,11 +10,11 @@ use bucket_runtime::{
     },
 };
 use proptest::prelude::*;
-use tokio::task::JoinSet;
 
 use crate::support::{
     database::{Live, documents, fresh, number, pages},
     random::for_any,
+    tasks::JoinSet,
 };
 
 macro_rules! trades {

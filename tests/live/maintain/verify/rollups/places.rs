@@ -6,12 +6,15 @@ use bucket_runtime::{
     Bucket, BucketProblem as Problem,
     mongodb::bson::{Bson, DateTime, doc},
 };
-use tokio::{sync::RwLock, task::JoinSet};
+use tokio::sync::RwLock;
 
 use super::{Reading, reading};
 use crate::{
     maintain::verify::damage::{Numbered, Windowed, damage, healthy, id, raw, verify},
-    support::database::{Live, items},
+    support::{
+        database::{Live, items},
+        tasks::JoinSet,
+    },
 };
 
 #[bucket_testkit::test]
