@@ -110,29 +110,8 @@ impl Figures {
 /// The buckets of a struct. The server reads all of them, and sends a summary.
 async fn of_buckets(db: &Database, spec: &BucketSpec) -> Result<Figures, Failure> {
     let collection = db.collection::<Document>(spec.collection);
-    let items = format!("${}", spec.count);
-    let has_room = doc! { "$lt": [&items, spec.capacity] };
-    let is_sealed = doc! { "$not": [{ "$in": [{ "$type": "$sealed" }, ["missing", "int"]] }] };
-    let is_open = doc! { "$and": [has_room, { "$not": [is_sealed.clone()] }] };
-    let one_if = |condition: Document| doc! { "$sum": { "$cond": [condition, 1, 0] } };
-    let all = doc! {
-        "_id": null,
-        "buckets": { "$sum": 1 },
-        "items": { "$sum": &items },
-        "open": one_if(is_open),
-        "sealed": one_if(is_sealed),
-        "bytes": { "$sum": { "$bsonSize": "$$ROOT" } },
-        "largest": { "$max": { "$bsonSize": "$$ROOT" } },
-    };
-    let fields = spec
-        .key
-        .iter()
-        .map(|key| (key.name.to_owned(), Bson::String(format!("${}", key.name))));
-    let by_key = doc! {
-        "_id": fields.collect::<Document>(), "buckets": { "$sum": 1 }, "items": { "$sum": &items },
-    };
-    let all = summary(&collection, all).await?;
-    let largest = largest(&collection, by_key).await?;
+    let all = summary(&collection, group_buckets(spec)).await?;
+    let largest = largest(&collection, group_by_key(spec)).await?;
     let number = |name| whole(&all, name);
     let (buckets, items) = (number("buckets"), number("items"));
     let room = buckets * u64::from(spec.capacity);
@@ -171,6 +150,32 @@ async fn of_buckets(db: &Database, spec: &BucketSpec) -> Result<Figures, Failure
         keys: largest.iter().map(key).collect(),
         value,
     })
+}
+
+/// A group of all buckets: how many there are, open and sealed ones among them, and their items and bytes.
+fn group_buckets(spec: &BucketSpec) -> Document {
+    let items = format!("${}", spec.count);
+    let has_room = doc! { "$lt": [&items, spec.capacity] };
+    let is_sealed = doc! { "$not": [{ "$in": [{ "$type": "$sealed" }, ["missing", "int"]] }] };
+    let is_open = doc! { "$and": [has_room, { "$not": [is_sealed.clone()] }] };
+    let one_if = |condition: Document| doc! { "$sum": { "$cond": [condition, 1, 0] } };
+    doc! {
+        "_id": null,
+        "buckets": { "$sum": 1 },
+        "items": { "$sum": &items },
+        "open": one_if(is_open),
+        "sealed": one_if(is_sealed),
+        "bytes": { "$sum": { "$bsonSize": "$$ROOT" } },
+        "largest": { "$max": { "$bsonSize": "$$ROOT" } },
+    }
+}
+
+/// A group of the buckets of each key.
+fn group_by_key(spec: &BucketSpec) -> Document {
+    let field = |name: &str| (name.to_owned(), Bson::String(format!("${name}")));
+    let fields: Document = spec.key.iter().map(|key| field(key.name)).collect();
+    let items = format!("${}", spec.count);
+    doc! { "_id": fields, "buckets": { "$sum": 1 }, "items": { "$sum": items } }
 }
 
 /// The parents of an outlier, and their extras.
