@@ -32,6 +32,9 @@ mod next;
 mod outlier;
 mod properties;
 mod replay;
+#[path = "../live/support/scale.rs"]
+#[allow(dead_code, reason = "a search has no number of cases")]
+mod scale;
 mod search;
 mod server;
 mod stored;
@@ -39,18 +42,15 @@ mod system;
 mod systems;
 mod writer;
 
-use std::env;
-
-use crate::{search::search, system::Config};
+use crate::{scale::is_long, search::search, system::Config};
 
 /// Searches these systems, and asserts that no state breaks a guarantee. Without `BUCKET_TESTS_LONG` one thing fewer
 /// is lost in each, which leaves about a quarter of the states.
 fn holds(configs: impl IntoIterator<Item = Config>, at_least: usize) {
-    let is_long = env::var_os("BUCKET_TESTS_LONG").is_some();
-    let at_least = if is_long { at_least } else { at_least / 10 };
+    let at_least = if is_long() { at_least } else { at_least / 10 };
     let mut states = 0;
     for mut config in configs {
-        config.losses -= u8::from(!is_long);
+        config.losses -= u8::from(!is_long());
         let found = search(&config);
         println!("{}: {} states", config.name, found.states);
         assert_eq!(found.counterexample, None, "{config:?}");

@@ -3,10 +3,10 @@
 use bucket_runtime::mongodb::{Client, Database};
 
 use crate::{
-    calls::Calls,
     handle::{Capacity, Handle},
     network::Network,
     schedule::{random_pause, stop},
+    tasks::JoinSet,
     world::Told,
     writer::called,
 };
@@ -24,7 +24,7 @@ impl Changes {
     }
 
     /// Begins two changes. The process of one may end or stand still.
-    pub(crate) fn begin<H: Handle>(&self, calls: &mut Calls) {
+    pub(crate) fn begin<H: Handle>(&self, calls: &mut JoinSet<()>) {
         for name in ["c0", "c1"] {
             let (network, db) = (self.network.clone(), self.client.database(name));
             calls.spawn(change::<H>(network, db));

@@ -3,8 +3,8 @@
 use bucket_runtime::mongodb::Client;
 
 use crate::{
-    calls::Calls, filter::number, handle::Handle, judge::buckets, network::Network,
-    schedule::random_pause, writer::called,
+    filter::number, handle::Handle, judge::buckets, network::Network, schedule::random_pause,
+    tasks::JoinSet, writer::called,
 };
 
 /// The parent that is deleted.
@@ -24,7 +24,7 @@ impl<H: Handle> Deletion<H> {
     }
 
     /// Begins to delete the parent; the caller may drop the call.
-    pub(crate) fn begin(&self, calls: &mut Calls) {
+    pub(crate) fn begin(&self, calls: &mut JoinSet<()>) {
         let (network, handle) = (self.network.clone(), self.handle.clone());
         calls.spawn(async move {
             random_pause(&network).await;

@@ -3,7 +3,6 @@
 use bucket_runtime::mongodb::Client;
 
 use crate::{
-    calls::Calls,
     capacity::Changes,
     deletion::Deletion,
     driver::Driver,
@@ -14,6 +13,7 @@ use crate::{
     scenario::{Scenario, Transfer},
     schedule::stop,
     split::Splits,
+    tasks::JoinSet,
 };
 
 pub(crate) struct Disturbances<H> {
@@ -67,7 +67,7 @@ impl<H: Handle> Disturbances<H> {
     }
 
     /// Begins all calls. One of the writers has this handle.
-    pub(crate) fn begin(&self, calls: &mut Calls, writer: &H) {
+    pub(crate) fn begin(&self, calls: &mut JoinSet<()>, writer: &H) {
         let network = &self.network;
         if self.stops {
             calls.spawn(stop(network.clone(), "h0"));

@@ -9,12 +9,12 @@ use bucket_runtime::{
 };
 
 use crate::{
-    calls::Calls,
     driver::Driver,
     handle::{Handle, IMPORTED, flat_items},
     judge::{WRITER, items},
     network::Network,
     schedule::{random_pause, stop},
+    tasks::JoinSet,
     world::Told,
     writer::{called, tell},
 };
@@ -97,7 +97,7 @@ impl<H: Handle> Import<H> {
     }
 
     /// Begins two imports, each of which is called again. A process may end or stand still.
-    pub(crate) fn begin(&self, calls: &mut Calls) {
+    pub(crate) fn begin(&self, calls: &mut JoinSet<()>) {
         for (db, handle) in &self.handles[..2] {
             let (db, handle) = (db.clone(), handle.clone());
             let (network, source) = (self.network.clone(), self.source.clone());

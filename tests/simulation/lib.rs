@@ -23,7 +23,6 @@
 //! Not simulated: the extras documents that the manual's commands write.
 
 mod caller;
-mod calls;
 mod capacity;
 mod deletion;
 mod disturbances;
@@ -42,11 +41,16 @@ mod plans;
 mod repair;
 #[cfg(test)]
 mod replay;
+#[cfg(test)]
+#[path = "../live/support/scale.rs"]
+mod scale;
 mod scenario;
 mod schedule;
 mod seeds;
 mod split;
 mod store;
+#[path = "../live/support/tasks.rs"]
+mod tasks;
 mod transaction;
 mod undone;
 mod update;
@@ -61,20 +65,12 @@ pub use crate::{
     world::{Answered, Recorded},
 };
 
-/// How many schedules a test runs: all with `BUCKET_TESTS_LONG`, as in CI, a quarter otherwise.
-#[cfg(test)]
-fn scaled(all: u64) -> u64 {
-    match std::env::var_os("BUCKET_TESTS_LONG") {
-        Some(_) => all,
-        None => all / 4,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::{sync::Mutex, thread, time::Duration};
 
     use super::*;
+    use crate::scale::scaled;
 
     #[test]
     fn g1_to_g5_and_o1_to_o5_hold_in_each_schedule() {

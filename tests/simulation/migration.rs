@@ -6,11 +6,11 @@ use bucket_runtime::mongodb::Client;
 use tokio::{sync::watch, time::sleep};
 
 use crate::{
-    calls::Calls,
     handle::Handle,
     judge::stored,
     network::Network,
     schedule::{random_pause, stop},
+    tasks::JoinSet,
     world::Told,
     writer::called,
 };
@@ -23,14 +23,14 @@ pub(crate) struct Migrations {
     network: Network,
     client: Client,
     are_writers_done: watch::Sender<bool>,
-    calls: Calls,
+    calls: JoinSet<()>,
 }
 
 impl Migrations {
     /// Begins two migrations, each of which is called again after an error. A process may end or stand still.
     pub(crate) fn begin<H: Handle>(network: &Network, client: &Client) -> Self {
         let (are_writers_done, done) = watch::channel(false);
-        let mut calls = Calls::default();
+        let mut calls = JoinSet::new();
         for name in ["m0", "m1"] {
             let (network, db) = (network.clone(), client.database(name));
             let done = done.clone();
@@ -63,10 +63,10 @@ impl Migrations {
 
     /// Tells the migrations that the writers are done. Whatever has become of them, one that nothing disturbs moves
     /// what is left.
-    pub(crate) async fn finish<H: Handle>(mut self) {
+    pub(crate) async fn finish<H: Handle>(self) {
         sleep(LATEST).await;
         self.are_writers_done.send_replace(true);
-        self.calls.join().await;
+        self.calls.join_all().await;
         self.network.world().is_rough = false;
         let db = self.client.database("m2");
         let migrated = H::migrate(&db, ready(())).await;

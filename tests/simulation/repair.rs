@@ -7,12 +7,12 @@ use bucket_runtime::{
 };
 
 use crate::{
-    calls::Calls,
     driver::Driver,
     handle::{CAPACITY, Handle},
     judge::buckets,
     network::Network,
     schedule::{random_pause, stop},
+    tasks::JoinSet,
     world::World,
     writer::called,
 };
@@ -79,7 +79,7 @@ impl Repairs {
 
     /// Damages two documents at most, and begins two repairs, each of which is called again. A process may end or
     /// stand still.
-    pub(crate) fn begin<H: Handle>(&self, calls: &mut Calls) {
+    pub(crate) fn begin<H: Handle>(&self, calls: &mut JoinSet<()>) {
         let network = &self.driver.network;
         calls.spawn(self.damage.happen(self.driver.clone()));
         for name in ["r0", "r1"] {

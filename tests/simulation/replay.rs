@@ -16,7 +16,7 @@ use futures_util::TryStreamExt;
 
 use crate::{
     index::DUPLICATE_KEY,
-    scaled,
+    scale::scaled,
     schedule::{Keep, Outcome, Simulator},
     store::{Effect, Refusal},
     transaction::is_part,

@@ -15,7 +15,6 @@ use tokio::{
 
 use crate::{
     caller,
-    calls::Calls,
     disturbances::Disturbances,
     driver::Driver,
     handle::{
@@ -26,6 +25,7 @@ use crate::{
     migration::Migrations,
     network::Network,
     scenario::Scenario,
+    tasks::JoinSet,
     undone::Safeguard,
     world::{Recorded, World},
     writer::{append, load},
@@ -164,13 +164,13 @@ impl Simulator {
         }
         network.world().has_events = scenario.migrates();
         network.world().is_rough = true;
-        let mut calls = Calls::default();
+        let mut calls = JoinSet::new();
         self.begin_writers(&scenario, driver, &handles, &mut calls)
             .await;
         disturbances.begin(&mut calls, &handles[0]);
         let migrations =
             (scenario.migrates()).then(|| Migrations::begin::<H>(network, &self.client));
-        calls.join().await;
+        calls.join_all().await;
         if let Some(migrations) = migrations {
             migrations.finish::<H>().await;
         }
@@ -189,7 +189,7 @@ impl Simulator {
         scenario: &Scenario,
         driver: &Driver,
         handles: &[H],
-        calls: &mut Calls,
+        calls: &mut JoinSet<()>,
     ) {
         for (writer, (process, handle)) in (0..4).zip(handles.iter().enumerate().cycle()) {
             let (handle, network) = (handle.clone(), driver.network.clone());
@@ -211,7 +211,7 @@ impl Simulator {
                     calls.spawn(caller::append(handle, driver, process, session, first))
                 }
                 session => calls.spawn(append(handle, network, first, is_shared, session)),
-            };
+            }
         }
     }
 }

@@ -6,12 +6,12 @@ use std::ops::Range;
 use bucket_runtime::{bson::doc, mongodb::Client};
 
 use crate::{
-    calls::Calls,
     driver::Driver,
     handle::{Handle, THRESHOLD},
     judge::WRITER,
     network::Network,
     schedule::{random_pause, stop},
+    tasks::JoinSet,
     world::Told,
     writer::{append_again, called, edit, tell},
 };
@@ -54,7 +54,7 @@ impl<H: Handle> Splits<H> {
 
     /// Begins two splits, each of which is called again after an error. A process may end or stand still. Meanwhile
     /// the parent's items are edited, or pushed again if they are unique.
-    pub(crate) fn begin(&self, calls: &mut Calls, writer: &H) {
+    pub(crate) fn begin(&self, calls: &mut JoinSet<()>, writer: &H) {
         for handle in &self.handles[..2] {
             let (handle, network) = (handle.clone(), self.network.clone());
             calls.spawn(async move {
@@ -77,7 +77,7 @@ impl<H: Handle> Splits<H> {
         match H::IS_UNIQUE && repeats {
             true => calls.spawn(append_again(writer, network, items.collect())),
             false => calls.spawn(edit(writer, network, items.collect())),
-        };
+        }
     }
 
     /// Whatever has become of the splits before, one that nothing disturbs leaves no parent that is too large.

@@ -2,15 +2,11 @@
 
 use mongodb::{
     ClientSession,
-    bson::{Bson, Document, doc},
+    bson::{Bson, Document},
     error::Error as DriverError,
 };
 
-use super::{
-    Server,
-    cursor::{AnyCursor, DocumentCursor},
-    with_session,
-};
+use super::{Server, with_session};
 
 impl Server {
     /// Creates a view of the collection.
@@ -34,18 +30,8 @@ impl Server {
         name: &str,
         session: Option<&mut ClientSession>,
     ) -> crate::Result<Option<Vec<Document>>> {
-        let fail = |error| self.target().read_error(error);
-        let database = self.database();
-        let action = database.list_collections().filter(doc! { "name": name });
-        let cursor = match session {
-            None => (self.ask(action).await).map(|cursor| AnyCursor::Plain(cursor.with_type())),
-            Some(session) => {
-                let cursor = self.ask(action.session(&mut *session)).await;
-                cursor.map(|cursor| AnyCursor::Session(cursor.with_type(), session))
-            }
-        };
-        let mut found = DocumentCursor::<Document>::new(self.target(), cursor.map_err(fail)?);
-        let found = found.next_row().await?.unwrap_or_default();
+        let found = self.target().find_listed(name, session).await?;
+        let found = found.unwrap_or_default();
         let Ok(options) = found.get_document("options") else {
             return Ok(None);
         };

@@ -17,7 +17,10 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
-use crate::support::database::{Live, documents, is_cluster, number};
+use crate::support::{
+    database::{Live, documents, is_cluster, number},
+    scale::is_long,
+};
 
 /// Common to the structs below.
 trait Line: Bucket<Key = (i64,)> + std::fmt::Debug + PartialEq {
@@ -246,11 +249,11 @@ fn in_order<T: Bucket>(list: Items<'static, T>, newest_first: bool) -> Items<'st
 }
 
 async fn cases() -> u64 {
-    match std::env::var_os("BUCKET_TESTS_LONG") {
+    match is_long() {
         // Each case shards a collection.
         _ if is_cluster().await => 5,
-        Some(_) => 40,
-        None => 15,
+        true => 40,
+        false => 15,
     }
 }
 

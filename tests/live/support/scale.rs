@@ -1,9 +1,15 @@
-//! How much a test does: the whole with `BUCKET_TESTS_LONG`, as in CI, a quarter otherwise.
+//! How much a test does: the whole with `BUCKET_TESTS_LONG`, as in CI, a quarter otherwise. The model and the simulation
+//! have this file, too.
+
+/// Whether the tests do everything.
+pub(crate) fn is_long() -> bool {
+    std::env::var_os("BUCKET_TESTS_LONG").is_some()
+}
 
 /// A number of items, values or random cases.
 pub(crate) fn scaled<N: From<u8> + std::ops::Div<Output = N>>(whole: N) -> N {
-    match std::env::var_os("BUCKET_TESTS_LONG") {
-        Some(_) => whole,
-        None => whole / N::from(4),
+    match is_long() {
+        true => whole,
+        false => whole / N::from(4),
     }
 }

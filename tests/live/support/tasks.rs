@@ -1,4 +1,4 @@
-//! Tasks of a test.
+//! Tasks of a test. The simulation has this file, too.
 
 use std::{
     future::Future,
