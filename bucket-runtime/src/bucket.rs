@@ -479,7 +479,8 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// appended to buckets that it has copied. With [`until`](crate::action::Migrate::until) it follows the
     /// writers until your future says that they are replaced; without, until everything is copied. The items
     /// of a new key are in the order of the old buckets' ids, and within a bucket in the order in which they
-    /// were appended; what is appended while the call runs comes after the items that were copied.
+    /// were appended; what is appended while the call runs comes after the items that were copied before. So
+    /// the items of an old key, or window, stay in order.
     ///
     /// Items that were copied may not be changed or removed until the call is done, and nobody may write
     /// to the new collection. At the end the call counts the items of the old collection, reads the whole

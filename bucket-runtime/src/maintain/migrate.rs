@@ -8,6 +8,10 @@
 //! buckets; later ones bring only new items. The next chunk is read when that event has been seen. Buckets behind
 //! the last chunk need no look at their events, since they are still to be read.
 //!
+//! The items of a key stay in order, since a chunk is read as it was at one moment, and begins with the last bucket of
+//! the chunk before: an item that was appended there is older than those of the next bucket, but its event may come
+//! after these are stored.
+//!
 //! `import_flat` reads its chunks from the sorted flat documents (`maintain/import_flat/pass.rs`), and for both calls
 //! `maintain/transfer/store.rs` is the transaction. Nobody else writes to these keys, so one look at them is enough to
 //! plan what a chunk stores: one command that fills open buckets, and one with whole buckets

@@ -48,6 +48,8 @@ enum ReadState {
     /// The latest state of the primary, whatever the handle's read concern. A transaction has a read
     /// concern of its own.
     Latest,
+    /// One state of the primary that a majority has, for all batches, whatever the handle's read concern.
+    Snapshot,
 }
 
 impl<'t> Target<'t> {
@@ -124,6 +126,12 @@ impl<'t> Read<'t> {
     /// Reads the latest state of the primary, for a write that is about to change it.
     pub(crate) fn read_latest(mut self) -> Self {
         self.state = ReadState::Latest;
+        self
+    }
+
+    /// Reads one state that a majority of the replica set has, from all shards and for all batches (since server 5.0).
+    pub(crate) fn read_snapshot(mut self) -> Self {
+        self.state = ReadState::Snapshot;
         self
     }
 
@@ -204,7 +212,8 @@ impl<'t> Read<'t> {
         };
         command.extend(self.hint.map(|hint| ("hint".to_owned(), hint.into())));
         let concern = self.target.server.collection().read_concern();
-        if self.state != ReadState::Latest && concern == Some(&ReadConcern::majority()) {
+        let is_preferred = matches!(self.state, ReadState::Preferred | ReadState::Primary);
+        if is_preferred && concern == Some(&ReadConcern::majority()) {
             command.insert("readConcern", mongodb::bson::doc! { "level": "majority" });
         }
         command
@@ -222,10 +231,13 @@ impl<'t> Read<'t> {
             return simulated::cursor(server.read(find).await);
         }
         let collection = self.target.server.collection();
-        let is_latest = self.state == ReadState::Latest && session.is_none();
         let hint = self.hint.map(|index| Hint::Name(index.to_owned()));
         let criteria = (self.state != ReadState::Preferred).then(primary);
-        let concern = is_latest.then(ReadConcern::local);
+        let concern = match self.state {
+            ReadState::Latest if session.is_none() => Some(ReadConcern::local()),
+            ReadState::Snapshot => Some(ReadConcern::snapshot()),
+            _ => None,
+        };
         Ok(match &self.request {
             Request::Find(filter, range) => {
                 let mut options = FindOptions::default();

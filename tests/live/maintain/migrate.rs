@@ -1,5 +1,6 @@
 //! Migration from one struct to another, beside writers, and when it is broken off.
 
+mod order;
 mod refused;
 
 use std::{
@@ -318,41 +319,4 @@ async fn g1_what_is_appended_meanwhile_is_moved_too(db: Live) {
         .collect();
     found.sort_unstable();
     assert_eq!(found, all);
-}
-
-/// A bucket of each state gets new items: between the first and the second chunk, and after both.
-#[bucket_testkit::test]
-async fn g5_items_of_a_key_stay_in_order_while_it_is_appended_to(db: Live) {
-    let old = old::Trade::buckets(&db).await.unwrap();
-    old.append_many((0..1700).map(trade)).await.unwrap();
-    let next = std::sync::Mutex::new(1700);
-    let (old, next) = (&old, &next);
-    let append = |count: i32| async move {
-        for _ in 0..count {
-            let n = {
-                let mut next = next.lock().unwrap();
-                *next += 1;
-                *next - 1
-            };
-            old.append(&trade(n)).await.unwrap();
-        }
-    };
-    let background = async {
-        for _ in 0..20 {
-            append(25).await;
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    let (done, stopped) = tokio::sync::oneshot::channel();
-    let migrate = Timed::migrate_from(&db, timed).until(async {
-        stopped.await.unwrap();
-    });
-    let writer = async {
-        background.await;
-        done.send(()).unwrap();
-    };
-    let (items, ()) = futures_util::join!(migrate.into_future(), writer);
-    assert_eq!(items.unwrap(), 2200);
-    assert_eq!(Trade::migrate_from(&db, convert).await.unwrap(), 2200);
-    assert_migrated(&db, 2200, true).await;
 }

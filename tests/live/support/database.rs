@@ -54,8 +54,13 @@ impl Deref for Live {
 
 /// A client of the tests' server. On a cluster it shards each collection that it opens.
 pub(crate) async fn client() -> Client {
+    interrupted(|_| ()).await
+}
+
+/// Such a client, which calls this with each command, and sends it afterwards.
+pub(crate) async fn interrupted(before: impl Fn(Document) + Send + Sync + 'static) -> Client {
     let options = ClientOptions::parse(server().await.uri()).await;
-    let options = sharding(options.expect("options"), |_| ());
+    let options = sharding(options.expect("options"), before);
     Client::with_options(options).expect("a client")
 }
 

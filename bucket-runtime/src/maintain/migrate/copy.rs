@@ -166,6 +166,7 @@ impl<'f, O: Bucket, T: Bucket> Migration<'f, O, T> {
         match Change::read(&O::SPEC, self.old.collection().name(), event) {
             Change::ChunkStored(chunk) if chunk == state.chunk => state.is_drained = true,
             Change::Appended(mut appended) if state.has_copied(&appended.bucket) => {
+                state.note_stored(&appended);
                 let known = state.count_copied(&appended);
                 appended
                     .elements
@@ -227,30 +228,43 @@ impl<'f, O: Bucket, T: Bucket> Migration<'f, O, T> {
 }
 
 /// Reads the next chunk of buckets: the migration's state after it, and its items.
+///
+/// All buckets are read as they were at one moment. Otherwise one that was opened after another one was read would
+/// bring items that are newer than some which the chunk lacks.
 async fn read_chunk<O: Bucket>(
     old: &Server,
     state: &MigrationState,
 ) -> Result<(MigrationState, Vec<O>)> {
     let mut next = state.next_chunk();
+    // The last bucket of the chunk before comes again.
+    let limit = BUCKETS_PER_TRANSACTION + usize::from(!state.upto.is_empty());
     let range = Range {
-        limit: Some(BUCKETS_PER_TRANSACTION as i64),
+        limit: Some(limit as i64),
         ..Range::oldest_first()
     };
-    let further = doc! { "_id": { "$gt": &next.upto } };
-    let mut rows = old.target().find(further, range).cursor(None).await?;
+    let further = doc! { "_id": { "$gte": &state.upto } };
+    let buckets = old.target().find(further, range).read_snapshot();
+    let mut rows = buckets.cursor(None).await?;
     let (mut items, mut bytes) = (Vec::new(), 0);
     while bytes < BYTES_PER_TRANSACTION {
         let row = rows.next_bucket_and(None, |row| row.as_bytes().len());
-        let Some((bucket, size)): Option<(StoredBucket<O>, _)> = row.await? else {
+        let Some((mut bucket, size)): Option<(StoredBucket<O>, _)> = row.await? else {
             break;
         };
-        bytes += size;
+        let mut stored = 0;
+        match bucket.id == state.upto {
+            true => stored = state.items_of_last.min(bucket.elements.len()),
+            // However large the bucket that comes again is, a chunk goes on behind it.
+            false => bytes += size,
+        }
+        next.items_of_last = bucket.elements.len();
         next.upto.clone_from(&bucket.id);
         next.copied.push((bucket.id.clone(), bucket.elements.len()));
+        bucket.elements.drain(..stored);
         items.extend(bucket.into_items());
     }
     // Buckets that are inserted behind them from now on are events.
-    next.is_copied = bytes < BYTES_PER_TRANSACTION && next.copied.len() < BUCKETS_PER_TRANSACTION;
+    next.is_copied = bytes < BYTES_PER_TRANSACTION && next.copied.len() < limit;
     Ok((next, items))
 }
 

@@ -23,6 +23,9 @@ pub(super) struct MigrationState {
     pub(super) chunk: i64,
     /// The id of the last copied bucket; empty if none is copied.
     pub(super) upto: String,
+    /// How many items of that bucket are stored. The next chunk begins with its further ones, since they are older
+    /// than those of the buckets behind it.
+    pub(super) items_of_last: usize,
     /// Whether all buckets are copied, so that only events are left to follow.
     pub(super) is_copied: bool,
     /// The last chunk's buckets, each with the number of items copied from it.
@@ -42,6 +45,7 @@ impl MigrationState {
         Self {
             chunk: 0,
             upto: String::new(),
+            items_of_last: 0,
             is_copied: false,
             copied: Vec::new(),
             is_drained: true,
@@ -64,6 +68,14 @@ impl MigrationState {
     /// Whether the bucket with this id is copied. Any other one is still to be read.
     pub(super) fn has_copied(&self, bucket: &str) -> bool {
         self.is_copied || bucket <= &*self.upto
+    }
+
+    /// Notes that these elements are stored, or about to be.
+    pub(super) fn note_stored(&mut self, appended: &AppendedElements) {
+        if appended.bucket == self.upto {
+            let items = appended.first + appended.elements.len();
+            self.items_of_last = self.items_of_last.max(items);
+        }
     }
 
     /// How many of these elements the last chunk holds already. An event from after that chunk was stored

@@ -1,0 +1,126 @@
+//! The items of a key stay in order, whatever is appended while the migration reads.
+
+use std::{
+    sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed},
+    time::Duration,
+};
+
+use bucket_runtime::{Bucket, mongodb::bson::Document};
+use futures_util::TryStreamExt;
+use tokio::{runtime::Handle, task::block_in_place};
+
+use super::{Timed, Trade, assert_migrated, convert, old, timed, trade};
+use crate::support::database::{Live, interrupted};
+
+/// A bucket of each state gets new items: between the first and the second chunk, and after both.
+#[bucket_testkit::test]
+async fn g5_items_of_a_key_stay_in_order_while_it_is_appended_to(db: Live) {
+    let old = old::Trade::buckets(&db).await.unwrap();
+    old.append_many((0..1700).map(trade)).await.unwrap();
+    let next = std::sync::Mutex::new(1700);
+    let (old, next) = (&old, &next);
+    let append = |count: i32| async move {
+        for _ in 0..count {
+            let n = {
+                let mut next = next.lock().unwrap();
+                *next += 1;
+                *next - 1
+            };
+            old.append(&trade(n)).await.unwrap();
+        }
+    };
+    let background = async {
+        for _ in 0..20 {
+            append(25).await;
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let (done, stopped) = tokio::sync::oneshot::channel();
+    let migrate = Timed::migrate_from(&db, timed).until(async {
+        stopped.await.unwrap();
+    });
+    let writer = async {
+        background.await;
+        done.send(()).unwrap();
+    };
+    let (items, ()) = futures_util::join!(migrate.into_future(), writer);
+    assert_eq!(items.unwrap(), 2200);
+    assert_eq!(Trade::migrate_from(&db, convert).await.unwrap(), 2200);
+    assert_migrated(&db, 2200, true).await;
+}
+
+/// A key has this many items, and gets two more just before the migration sends the first command for which
+/// `is_next` holds: the first one fills the last bucket, and the second one opens another.
+async fn assert_ordered(
+    db: Live,
+    items: i32,
+    is_next: impl Fn(&Document) -> bool + Send + Sync + 'static,
+) {
+    let old = old::Trade::buckets(&db).await.unwrap();
+    let trade = |n| old::Trade {
+        customer: 7,
+        ..trade(n)
+    };
+    assert_eq!(items % 3, 2);
+    old.append_many((0..items).map(trade)).await.unwrap();
+    let is_over = AtomicBool::new(false);
+    let client = interrupted(move |command| {
+        if is_next(&command) && !is_over.swap(true, Relaxed) {
+            let append = async {
+                old.append(&trade(items)).await.unwrap();
+                old.append(&trade(items + 1)).await.unwrap();
+            };
+            block_in_place(|| Handle::current().block_on(append));
+        }
+    });
+    let same = client.await.database(db.name());
+    let migrated = Timed::migrate_from(&same, timed).await.unwrap();
+    assert_eq!(
+        migrated,
+        items as u64 + 2,
+        "the two were appended meanwhile"
+    );
+    assert_eq!(numbers(&db).await, Vec::from_iter(0..items + 2));
+}
+
+/// The numbers of the key's migrated items, as they are read.
+async fn numbers(db: &Live) -> Vec<i32> {
+    let buckets = Timed::buckets(db).await.unwrap();
+    let items = buckets.items(&7).await.unwrap();
+    items.map_ok(|item| item.n).try_collect().await.unwrap()
+}
+
+/// The first batch of a chunk has 101 buckets.
+#[bucket_testkit::test(multi_thread)]
+async fn g5_of_a_chunk_that_takes_several_batches(db: Live) {
+    let is_next = |command: &Document| command.get_str("collection") == Ok("old_trades");
+    assert_ordered(db, 3 * 100 + 2, is_next).await;
+}
+
+/// A chunk has at most 500 buckets.
+#[bucket_testkit::test(multi_thread)]
+async fn g5_of_a_chunk_that_ends_with_an_open_bucket(db: Live) {
+    let chunks = AtomicI32::new(0);
+    let is_next = move |command: &Document| {
+        let is_chunk = command.get_str("find") == Ok("old_trades");
+        is_chunk && chunks.fetch_add(1, Relaxed) == 1
+    };
+    assert_ordered(db, 3 * 499 + 2, is_next).await;
+}
+
+/// Each of these buckets exceeds the bytes of a chunk.
+#[bucket_testkit::test]
+async fn g5_of_chunks_with_one_bucket_each(db: Live) {
+    let old = old::Trade::buckets(&db).await.unwrap();
+    for n in 0..8 {
+        let ticker = "A".repeat(2 << 20);
+        let trade = old::Trade {
+            customer: 7,
+            ticker,
+            ..trade(n)
+        };
+        old.append(&trade).await.unwrap();
+    }
+    assert_eq!(Timed::migrate_from(&db, timed).await.unwrap(), 8);
+    assert_eq!(numbers(&db).await, Vec::from_iter(0..8));
+}
