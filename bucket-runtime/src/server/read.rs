@@ -185,6 +185,15 @@ impl<'t> Read<'t> {
         Ok(items.and_then(|items| items.try_into().ok()).unwrap_or(0))
     }
 
+    /// The read concern, if it is another one than the handle's.
+    fn read_concern(&self, is_in_session: bool) -> Option<ReadConcern> {
+        match self.state {
+            ReadState::Latest if !is_in_session => Some(ReadConcern::local()),
+            ReadState::Snapshot => Some(ReadConcern::snapshot()),
+            _ => None,
+        }
+    }
+
     /// The read as a command.
     #[cfg(feature = "__simulated")]
     fn command(&self) -> Document {
@@ -211,9 +220,9 @@ impl<'t> Read<'t> {
             }
         };
         command.extend(self.hint.map(|hint| ("hint".to_owned(), hint.into())));
-        let concern = self.target.server.collection().read_concern();
-        let is_preferred = matches!(self.state, ReadState::Preferred | ReadState::Primary);
-        if is_preferred && concern == Some(&ReadConcern::majority()) {
+        let concern = self.read_concern(false);
+        let concern = (concern.as_ref()).or(self.target.server.collection().read_concern());
+        if concern == Some(&ReadConcern::majority()) {
             command.insert("readConcern", mongodb::bson::doc! { "level": "majority" });
         }
         command
@@ -233,11 +242,7 @@ impl<'t> Read<'t> {
         let collection = self.target.server.collection();
         let hint = self.hint.map(|index| Hint::Name(index.to_owned()));
         let criteria = (self.state != ReadState::Preferred).then(primary);
-        let concern = match self.state {
-            ReadState::Latest if session.is_none() => Some(ReadConcern::local()),
-            ReadState::Snapshot => Some(ReadConcern::snapshot()),
-            _ => None,
-        };
+        let concern = self.read_concern(session.is_some());
         Ok(match &self.request {
             Request::Find(filter, range) => {
                 let mut options = FindOptions::default();

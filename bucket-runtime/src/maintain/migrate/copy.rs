@@ -166,11 +166,7 @@ impl<'f, O: Bucket, T: Bucket> Migration<'f, O, T> {
         match Change::read(&O::SPEC, self.old.collection().name(), event) {
             Change::ChunkStored(chunk) if chunk == state.chunk => state.is_drained = true,
             Change::Appended(mut appended) if state.has_copied(&appended.bucket) => {
-                state.note_stored(&appended);
-                let known = state.count_copied(&appended);
-                appended
-                    .elements
-                    .drain(..known.min(appended.elements.len()));
+                state.leave_out_stored(&mut appended);
                 if !appended.elements.is_empty() {
                     waiting.push(appended);
                 }
@@ -236,13 +232,14 @@ async fn read_chunk<O: Bucket>(
     state: &MigrationState,
 ) -> Result<(MigrationState, Vec<O>)> {
     let mut next = state.next_chunk();
-    // The last bucket of the chunk before comes again.
-    let limit = BUCKETS_PER_TRANSACTION + usize::from(!state.upto.is_empty());
+    next.copied.clear();
+    // The last bucket of the chunk before comes again: its further items are older than those of the next buckets.
+    let limit = BUCKETS_PER_TRANSACTION + usize::from(!state.copied.is_empty());
     let range = Range {
         limit: Some(limit as i64),
         ..Range::oldest_first()
     };
-    let further = doc! { "_id": { "$gte": &state.upto } };
+    let further = doc! { "_id": { "$gte": state.upto() } };
     let buckets = old.target().find(further, range).read_snapshot();
     let mut rows = buckets.cursor(None).await?;
     let (mut items, mut bytes) = (Vec::new(), 0);
@@ -251,16 +248,15 @@ async fn read_chunk<O: Bucket>(
         let Some((mut bucket, size)): Option<(StoredBucket<O>, _)> = row.await? else {
             break;
         };
-        let mut stored = 0;
-        match bucket.id == state.upto {
-            true => stored = state.items_of_last.min(bucket.elements.len()),
-            // However large the bucket that comes again is, a chunk goes on behind it.
-            false => bytes += size,
-        }
-        next.items_of_last = bucket.elements.len();
-        next.upto.clone_from(&bucket.id);
         next.copied.push((bucket.id.clone(), bucket.elements.len()));
-        bucket.elements.drain(..stored);
+        match state.copied.last() {
+            Some((last, stored)) if *last == bucket.id => {
+                let stored = *stored.min(&bucket.elements.len());
+                bucket.elements.drain(..stored);
+            }
+            // However large the last bucket is, the chunk goes on behind it.
+            _ => bytes += size,
+        }
         items.extend(bucket.into_items());
     }
     // Buckets that are inserted behind them from now on are events.

@@ -21,14 +21,10 @@ use crate::{
 pub(super) struct MigrationState {
     /// The number of the last chunk of buckets.
     pub(super) chunk: i64,
-    /// The id of the last copied bucket; empty if none is copied.
-    pub(super) upto: String,
-    /// How many items of that bucket are stored. The next chunk begins with its further ones, since they are older
-    /// than those of the buckets behind it.
-    pub(super) items_of_last: usize,
     /// Whether all buckets are copied, so that only events are left to follow.
     pub(super) is_copied: bool,
-    /// The last chunk's buckets, each with the number of items copied from it.
+    /// The last chunk's buckets, each with the number of its items that are stored; before any are read, the last
+    /// bucket of the chunk before.
     pub(super) copied: Vec<(String, usize)>,
     /// Whether every event from before the last chunk was processed.
     pub(super) is_drained: bool,
@@ -44,8 +40,6 @@ impl MigrationState {
     fn new(token: WatchToken) -> Self {
         Self {
             chunk: 0,
-            upto: String::new(),
-            items_of_last: 0,
             is_copied: false,
             copied: Vec::new(),
             is_drained: true,
@@ -59,33 +53,35 @@ impl MigrationState {
     pub(super) fn next_chunk(&self) -> Self {
         Self {
             chunk: self.chunk + 1,
-            copied: Vec::new(),
+            copied: Vec::from_iter(self.copied.last().cloned()),
             is_drained: false,
             ..self.clone()
         }
     }
 
+    /// The id of the last copied bucket; empty if none is copied.
+    pub(super) fn upto(&self) -> &str {
+        self.copied.last().map_or("", |(last, _)| last)
+    }
+
     /// Whether the bucket with this id is copied. Any other one is still to be read.
     pub(super) fn has_copied(&self, bucket: &str) -> bool {
-        self.is_copied || bucket <= &*self.upto
+        self.is_copied || bucket <= self.upto()
     }
 
-    /// Notes that these elements are stored, or about to be.
-    pub(super) fn note_stored(&mut self, appended: &AppendedElements) {
-        if appended.bucket == self.upto {
-            let items = appended.first + appended.elements.len();
-            self.items_of_last = self.items_of_last.max(items);
-        }
-    }
-
-    /// How many of these elements the last chunk holds already. An event from after that chunk was stored
-    /// brings only new items.
-    pub(super) fn count_copied(&self, appended: &AppendedElements) -> usize {
-        if self.is_drained {
-            return 0;
-        }
-        let copied = self.copied.iter().find(|(id, _)| *id == appended.bucket);
-        copied.map_or(0, |(_, copied)| copied.saturating_sub(appended.first))
+    /// Takes those out of these elements that are stored already; the others are stored next. An event from after the
+    /// last chunk was stored brings only new ones.
+    pub(super) fn leave_out_stored(&mut self, appended: &mut AppendedElements) {
+        let mut copied = self.copied.iter_mut();
+        let Some((_, stored)) = copied.find(|(id, _)| *id == appended.bucket) else {
+            return;
+        };
+        let all = appended.first + appended.elements.len();
+        let known = stored.saturating_sub(appended.first);
+        appended
+            .elements
+            .drain(..known.min(appended.elements.len()));
+        *stored = all.max(*stored);
     }
 }
 
