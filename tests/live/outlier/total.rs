@@ -16,19 +16,17 @@ use bucket_runtime::{
         Client, Database,
         bson::{Bson, Document, doc},
         error::Error,
-        event::{EventHandler, command::CommandEvent},
-        options::ClientOptions,
     },
 };
 use futures_util::{FutureExt, TryStreamExt, future::BoxFuture};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
-use tokio::{runtime::Handle, task::block_in_place, time::timeout};
+use tokio::time::timeout;
 
 use crate::{
     outlier::events::{at_rest, counted},
     support::{
-        database::{Live, Recorded, documents, number, server},
+        database::{Live, Recorded, documents, interrupted, number},
         tasks::JoinSet,
     },
 };
@@ -446,23 +444,19 @@ async fn a_call_whose_parent_is_deleted_meanwhile_says_so(test: Live) {
 
 /// A client that pushes to each of these parents whenever it is about to count extras in a transaction.
 async fn pushing(books: &Outliers<Book>, parents: i64) -> Client {
-    let mut options = ClientOptions::parse(server().await.uri()).await.unwrap();
-    let (books, runtime) = (books.clone(), Handle::current());
-    options.command_event_handler = Some(EventHandler::callback(move |event| {
-        let CommandEvent::Started(started) = event else {
-            return;
-        };
-        let command = &started.command;
-        if command.contains_key("autocommit") && command.get_str("aggregate") == Ok("extra_sales") {
-            let push = async {
-                for id in 0..parents {
-                    books.push(&id, "another").await.unwrap();
-                }
-            };
-            block_in_place(|| runtime.block_on(push));
+    let is_moment = |command: &Document| {
+        command.contains_key("autocommit") && command.get_str("aggregate") == Ok("extra_sales")
+    };
+    let books = books.clone();
+    let push = move || {
+        let books = books.clone();
+        async move {
+            for id in 0..parents {
+                books.push(&id, "another").await.unwrap();
+            }
         }
-    }));
-    Client::with_options(options).unwrap()
+    };
+    interrupted(is_moment, push).await
 }
 
 /// On a cluster a parent and its extras may be on different shards.

@@ -19,7 +19,7 @@ use bucket_runtime::{
 };
 use bucket_testkit::{Fixture, Server, Test};
 use futures_util::TryStreamExt;
-use tokio::sync::OnceCell;
+use tokio::{runtime::Handle, sync::OnceCell, task::block_in_place};
 
 use crate::support::sharding;
 
@@ -54,13 +54,27 @@ impl Deref for Live {
 
 /// A client of the tests' server. On a cluster it shards each collection that it opens.
 pub(crate) async fn client() -> Client {
-    interrupted(|_| ()).await
+    listened_to(|_| ()).await
 }
 
-/// Such a client, which calls this with each command, and sends it afterwards.
-pub(crate) async fn interrupted(before: impl Fn(Document) + Send + Sync + 'static) -> Client {
+/// Such a client. Whenever it is about to send a command for which `is_moment` holds, `step` is done first, by other
+/// clients. Only for tests that are `multi_thread`.
+pub(crate) async fn interrupted<F: Future>(
+    is_moment: impl Fn(&Document) -> bool + Send + Sync + 'static,
+    step: impl Fn() -> F + Send + Sync + 'static,
+) -> Client {
+    let runtime = Handle::current();
+    let interrupt = move |command| {
+        if is_moment(&command) {
+            block_in_place(|| runtime.block_on(step()));
+        }
+    };
+    listened_to(interrupt).await
+}
+
+async fn listened_to(sent: impl Fn(Document) + Send + Sync + 'static) -> Client {
     let options = ClientOptions::parse(server().await.uri()).await;
-    let options = sharding(options.expect("options"), before);
+    let options = sharding(options.expect("options"), sent);
     Client::with_options(options).expect("a client")
 }
 

@@ -1,13 +1,12 @@
 //! The items of a key stay in order, whatever is appended while the migration reads.
 
 use std::{
-    sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed},
+    sync::atomic::{AtomicI32, Ordering::Relaxed},
     time::Duration,
 };
 
 use bucket_runtime::{Bucket, mongodb::bson::Document};
 use futures_util::TryStreamExt;
-use tokio::{runtime::Handle, task::block_in_place};
 
 use super::{Timed, Trade, assert_migrated, convert, old, timed, trade};
 use crate::support::database::{Live, interrupted};
@@ -49,13 +48,9 @@ async fn g5_items_of_a_key_stay_in_order_while_it_is_appended_to(db: Live) {
     assert_migrated(&db, 2200, true).await;
 }
 
-/// A key has this many items, and gets two more just before the migration sends the first command for which
-/// `is_next` holds: the first one fills the last bucket, and the second one opens another.
-async fn assert_ordered(
-    db: Live,
-    items: i32,
-    is_next: impl Fn(&Document) -> bool + Send + Sync + 'static,
-) {
+/// A key has this many items, and gets two more just before the migration sends the `nth` command for which `is_such`
+/// holds: the first one fills the last bucket, and the second one opens another.
+async fn assert_ordered(db: Live, items: i32, nth: i32, is_such: fn(&Document) -> bool) {
     let old = old::Trade::buckets(&db).await.unwrap();
     let trade = |n| old::Trade {
         customer: 7,
@@ -63,24 +58,25 @@ async fn assert_ordered(
     };
     assert_eq!(items % 3, 2);
     old.append_many((0..items).map(trade)).await.unwrap();
-    let is_over = AtomicBool::new(false);
-    let client = interrupted(move |command| {
-        if is_next(&command) && !is_over.swap(true, Relaxed) {
-            let append = async {
-                old.append(&trade(items)).await.unwrap();
-                old.append(&trade(items + 1)).await.unwrap();
-            };
-            block_in_place(|| Handle::current().block_on(append));
+    let seen = AtomicI32::new(0);
+    let is_moment =
+        move |command: &Document| is_such(command) && seen.fetch_add(1, Relaxed) + 1 == nth;
+    let step = move || {
+        let old = old.clone();
+        async move {
+            old.append(&trade(items)).await.unwrap();
+            old.append(&trade(items + 1)).await.unwrap();
         }
-    });
-    let same = client.await.database(db.name());
-    let migrated = Timed::migrate_from(&same, timed).await.unwrap();
+    };
+    let client = interrupted(is_moment, step).await;
+    let migrated = Timed::migrate_from(&client.database(db.name()), timed).await;
+    let all = items + 2;
     assert_eq!(
-        migrated,
-        items as u64 + 2,
+        migrated.unwrap(),
+        all as u64,
         "the two were appended meanwhile"
     );
-    assert_eq!(numbers(&db).await, Vec::from_iter(0..items + 2));
+    assert_eq!(numbers(&db).await, Vec::from_iter(0..all));
 }
 
 /// The numbers of the key's migrated items, as they are read.
@@ -93,19 +89,26 @@ async fn numbers(db: &Live) -> Vec<i32> {
 /// The first batch of a chunk has 101 buckets.
 #[bucket_testkit::test(multi_thread)]
 async fn g5_of_a_chunk_that_takes_several_batches(db: Live) {
-    let is_next = |command: &Document| command.get_str("collection") == Ok("old_trades");
-    assert_ordered(db, 3 * 100 + 2, is_next).await;
+    let is_batch = |command: &Document| command.get_str("collection") == Ok("old_trades");
+    assert_ordered(db, 3 * 100 + 2, 1, is_batch).await;
 }
 
-/// A chunk has at most 500 buckets.
+/// So many items leave room in the last of a chunk's 500 buckets.
+const CHUNK: i32 = 3 * 499 + 2;
+
+/// The items are appended just before the next chunk is read, which takes both.
 #[bucket_testkit::test(multi_thread)]
 async fn g5_of_a_chunk_that_ends_with_an_open_bucket(db: Live) {
-    let chunks = AtomicI32::new(0);
-    let is_next = move |command: &Document| {
-        let is_chunk = command.get_str("find") == Ok("old_trades");
-        is_chunk && chunks.fetch_add(1, Relaxed) == 1
-    };
-    assert_ordered(db, 3 * 499 + 2, is_next).await;
+    let is_chunk = |command: &Document| command.get_str("find") == Ok("old_trades");
+    assert_ordered(db, CHUNK, 2, is_chunk).await;
+}
+
+/// The items are appended just before the chunk is committed, so the first one is stored as an event before the next
+/// chunk is read, which takes the second one. (The first transaction of a migration stores nothing.)
+#[bucket_testkit::test(multi_thread)]
+async fn g1_of_a_chunk_that_ends_with_an_open_bucket(db: Live) {
+    let is_commit = |command: &Document| command.contains_key("commitTransaction");
+    assert_ordered(db, CHUNK, 2, is_commit).await;
 }
 
 /// Each of these buckets exceeds the bytes of a chunk.
