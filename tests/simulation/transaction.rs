@@ -101,6 +101,7 @@ impl World {
         command: &Document,
     ) -> Result<&mut State, Refusal> {
         if !is_part(command) {
+            // Of level `majority` or `snapshot`, which are the same for a read that is one statement.
             let reads_majority = command.contains_key("readConcern") && self.record.is_none();
             return Ok(match reads_majority {
                 true => &mut self.majority,

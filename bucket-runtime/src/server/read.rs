@@ -222,8 +222,13 @@ impl<'t> Read<'t> {
         command.extend(self.hint.map(|hint| ("hint".to_owned(), hint.into())));
         let concern = self.read_concern(false);
         let concern = (concern.as_ref()).or(self.target.server.collection().read_concern());
-        if concern == Some(&ReadConcern::majority()) {
-            command.insert("readConcern", mongodb::bson::doc! { "level": "majority" });
+        for (level, of_majority) in [
+            ("majority", ReadConcern::majority()),
+            ("snapshot", ReadConcern::snapshot()),
+        ] {
+            if concern == Some(&of_majority) {
+                command.insert("readConcern", mongodb::bson::doc! { "level": level });
+            }
         }
         command
     }
