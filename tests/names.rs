@@ -1,4 +1,5 @@
-//! No private type name stands twice in a crate: whoever reads the name knows the type.
+//! No private type name stands twice in a crate: whoever reads the name knows the type. And whoever reads the name
+//! of a file finds it.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -11,7 +12,7 @@ use std::{
 #[path = "sources.rs"]
 mod sources;
 
-use sources::{code, of_package, sources};
+use sources::{code, files, of_package, sources};
 
 /// Types with a twin that is compiled in its place, with a feature or without.
 const EITHER: [(&str, &[&str]); 1] = [("bucket-runtime", &["Calls", "SpannedRequest"])];
@@ -110,4 +111,38 @@ fn private_types_are_those_at_the_top_that_are_not_public() {
     let code = "struct One<T>(T);\npub(crate) enum Two {}\npub(in crate::a) type Three = ();\n\
         pub struct Public;\nfn f() {\n    struct Inner;\n}\ntrait Four {}";
     assert_eq!(private_types(code), ["One", "Two", "Three", "Four"]);
+}
+
+#[test]
+fn each_file_that_a_comment_names_exists() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let files = files(&root);
+    let mut missing = Vec::new();
+    for file in &files {
+        let is_page = ["ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"]
+            .iter()
+            .any(|page| *file == root.join(page));
+        let is_source = file.extension().is_some_and(|ending| ending == "rs");
+        if !is_page && !is_source {
+            continue;
+        }
+        for line in fs::read_to_string(file).unwrap().lines() {
+            let prose = match is_source {
+                true => line.split_once("//").map_or("", |(_, comment)| comment),
+                false => line,
+            };
+            let named = prose.split('`').skip(1).step_by(2);
+            let named = named.filter(|code| is_file(code));
+            let named = named.filter(|named| !files.iter().any(|file| file.ends_with(named)));
+            missing.extend(named.map(|named| format!("{}: {named}", file.display())));
+        }
+    }
+    assert!(missing.is_empty(), "no such files: {missing:#?}");
+}
+
+/// Whether this code is the path of a file, and not of an item or of a setting.
+fn is_file(code: &str) -> bool {
+    const ENDINGS: [&str; 6] = [".rs", ".md", ".toml", ".txt", ".svg", ".css"];
+    let is_of_path = |letter: char| letter.is_alphanumeric() || "/._-".contains(letter);
+    code.chars().all(is_of_path) && ENDINGS.iter().any(|ending| code.ends_with(ending))
 }

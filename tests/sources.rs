@@ -13,16 +13,22 @@ pub(crate) fn of_package(package: &str) -> PathBuf {
 
 /// All Rust files of a folder, and of the folders in it.
 pub(crate) fn sources(folder: &Path) -> Vec<PathBuf> {
+    let is_source = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "rs");
+    files(folder).into_iter().filter(is_source).collect()
+}
+
+/// All files of a folder, and of the folders in it, but for those that cargo and git keep.
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else {
         return Vec::new();
     };
     let paths = entries.map(|entry| entry.unwrap().path());
     let files = paths.flat_map(|path| match path.is_dir() {
-        true => sources(&path),
+        true if path.ends_with("target") || path.ends_with(".git") => Vec::new(),
+        true => files(&path),
         false => vec![path],
     });
-    let is_source = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "rs");
-    files.filter(is_source).collect()
+    files.collect()
 }
 
 /// A source without its unit tests and its comments.

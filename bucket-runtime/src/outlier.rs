@@ -6,9 +6,9 @@
 //! the item to the extras: numbered buckets whose key is the parent's id. The flag comes before the first extra,
 //! and an inserted parent before its extras, so extras without a flag never exist. A handle remembers which
 //! parents it found to be outliers (`outlier/known.rs`) and tries their open extras document first; that this
-//! document exists shows the flag. Pushes to one parent that wait in a handle are sent together
-//! (`outlier/waiting_pushes.rs`), as one push of several items. `split_existing` moves the items of one parent in one transaction. If the
-//! parent has extras already, its items are older, and take lower numbers, if necessary below zero.
+//! document exists shows the flag. Pushes to one parent that wait in a handle are sent together, as one push of
+//! several items (`outlier/write/combined.rs`). `split_existing` moves the items of one parent in one
+//! transaction. If the parent has extras already, its items are older, and take lower numbers, if necessary below zero.
 //!
 //! With `unique` items, the filter of the push also excludes the identity, and so does that of the update that flags
 //! the parent, which every push to an outlier sends first (`outlier/write/identified.rs`). Nothing pushes into the

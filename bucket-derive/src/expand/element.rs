@@ -1,6 +1,7 @@
-//! The two structs for an item's element: one to write from, one to read into.
+//! The structs for an item's element: one to write from, and one of two to read into.
 //!
-//! Both structs use serde's own derives, so serde interprets the `#[serde(…)]` attributes.
+//! The plain one is read by our own code (`expand/reader.rs`). The others use serde's derives, so serde interprets
+//! the `#[serde(…)]` attributes.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};

@@ -27,7 +27,6 @@ use crate::{
 pub(crate) struct StoredBucket<T: Bucket, E = <T as Bucket>::Element> {
     pub(crate) id: String,
     pub(crate) key: T::Key,
-    /// The stored values of the key fields, converted to the form that this library writes.
     pub(crate) elements: Vec<E>,
     /// The elements that could not be read and were left out: the number of elements before each.
     pub(crate) left_out: Vec<u64>,

@@ -26,7 +26,7 @@ pub(crate) struct Unreadable {
     pub(crate) error: DriverError,
 }
 
-/// How an element is read: so that an unreadable one is an error, or as an [`ReadAttempt`].
+/// How an element is read: so that an unreadable one is an error, or as a [`ReadAttempt`].
 pub(crate) trait ElementResult: Sized {
     type Element: DeserializeOwned;
 

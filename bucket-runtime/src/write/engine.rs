@@ -35,8 +35,8 @@ pub(crate) use crate::{
 /// runaway loop reaches a hundred.
 pub(crate) const TRIES: u32 = 100;
 
-/// The longest pause before the third try, unless the last round trip took longer. It doubles with each
-/// further try.
+/// The longest pause before the third try, the first that waits; where the last round trip took longer, that
+/// time is the longest. It doubles with each further try.
 const FIRST_PAUSE: Duration = Duration::from_millis(4);
 
 /// How often that pause doubles.
