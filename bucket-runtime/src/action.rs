@@ -1,5 +1,6 @@
 //! The calls of [`Buckets`] and [`Outliers`] as builders: they take a session, and run when they are
-//! awaited.
+//! awaited. Functions that ask for a future, such as `join_all` or `.instrument(span)`, take
+//! `trades.append(&trade).into_future()`.
 
 use std::future::IntoFuture;
 
