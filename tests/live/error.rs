@@ -7,6 +7,8 @@ pub(crate) mod items;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod plan_killed;
 #[cfg(not(feature = "bson-3"))]
+pub(crate) mod runtime;
+#[cfg(not(feature = "bson-3"))]
 pub(crate) mod server;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod silent;

@@ -6,6 +6,8 @@ use super::{Code, refusal};
 
 const WRONG_USER: &str = "the server does not accept the user or the password; correct them in the URI, where \
      `authSource` names the database that the user belongs to";
+const NO_RUNTIME: &str = "the tokio runtime in which the client was made has ended, and the client with it; open the \
+     client and its handles in the runtime that uses them (a `static` outlives the runtime of a `#[tokio::test]`)";
 const NO_USER: &str = "the server demands a user, and the client names none; put the user into the URI \
      (`mongodb://user:password@host/`) and repeat the call";
 
@@ -20,6 +22,7 @@ pub(super) fn of(error: &DriverError) -> String {
             None if message.contains("requires authentication") => NO_USER,
             None => "the user may not do this; grant the privilege and repeat the call",
         },
+        (ErrorKind::ServerSelection { message, .. }, _) if sees_primary(message) => NO_RUNTIME,
         (
             ErrorKind::Io(_)
             | ErrorKind::ServerSelection { .. }
@@ -40,6 +43,12 @@ pub(super) fn of(error: &DriverError) -> String {
         _ => "the driver did not carry out the call; fix the cause and repeat the call",
     };
     advice.to_owned()
+}
+
+/// Whether the driver knows a primary, and finds no server to read from the primary: its tasks are gone.
+fn sees_primary(message: &str) -> bool {
+    let knows = ["Type: RsPrimary", "Type: Mongos"].map(|known| message.contains(known));
+    message.contains("ReadPreference(Primary)") && knows.contains(&true)
 }
 
 /// The privileges that a refused command needs. The server names the command, not the privilege.
