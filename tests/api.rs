@@ -15,7 +15,7 @@ use std::{
 };
 
 /// The features that docs.rs documents.
-const FEATURES: &str = "bucket-runtime/chrono,bucket-runtime/time,bucket-runtime/jiff,bucket-runtime/sync,bucket-runtime/tracing,bucket-runtime/metrics";
+const FEATURES: &str = "bucket-runtime/chrono,bucket-runtime/time,bucket-runtime/jiff,bucket-runtime/sync,bucket-runtime/tracing";
 
 /// CI runs it, and so sees the warnings of rustdoc, too.
 #[test]

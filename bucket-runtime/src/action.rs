@@ -73,16 +73,16 @@ pub use crate::{
 };
 
 /// Implements `IntoFuture` for builders and, with the feature `sync`, `run`: both call `execute`, in a span
-/// with the name of the method, whose fields `$span` declares.
+/// with the name of the method.
 macro_rules! actions {
-    ($span:ident; $($name:ident: $life:lifetime [$($generics:tt)*] $builder:ty => $output:ty;)+) => {$(
+    ($($name:ident: $life:lifetime [$($generics:tt)*] $builder:ty => $output:ty;)+) => {$(
         impl<$($generics)*> IntoFuture for $builder {
             type Output = $output;
             type IntoFuture = BoxFuture<$life, $output>;
 
             fn into_future(self) -> Self::IntoFuture {
                 // Boxed first, so that the compiler makes one span's future for each output, not for each call.
-                call::run(call::$span!($name), Box::pin(self.execute()))
+                call::run(call::span!($name), Box::pin(self.execute()))
             }
         }
 
@@ -105,7 +105,7 @@ macro_rules! streams {
             type IntoFuture = BoxFuture<$life, Self::Output>;
 
             fn into_future(self) -> Self::IntoFuture {
-                call::stream(call::read_span!($name), Box::pin(self.execute()))
+                call::stream(call::span!($name), Box::pin(self.execute()))
             }
         }
 
@@ -122,7 +122,6 @@ macro_rules! streams {
 }
 
 actions! {
-    span;
     buckets: 'static [T: Bucket] OpenBuckets<T> => Result<Buckets<T>>;
     append: 'c ['c] Append<'c> => Result<Appended>;
     append_or_get: 'c ['c, T: Bucket] AppendOrGet<'c, T> => Result<Option<T>>;
@@ -163,10 +162,7 @@ actions! {
     split_existing: 'c ['c, T: Outlier] SplitExisting<'c, T> => Result<SplitProgress>;
     verify: 'static [T: Outlier] VerifyOutliers<T> => Result<VerifiedOutliers>;
     repair: 'static [T: Outlier] RepairOutliers<T> => Result<RepairedOutliers>;
-}
 
-actions! {
-    read_span;
     page: 'c ['c, T: Bucket] FindPage<'c, T> => Result<Option<Page<T>>>;
     page_of_items: 'c ['c, T: Bucket] PageOfItems<'c, T> => Result<ItemPage<T>>;
     page_of_parts: 'c ['c, P: BucketPart] PageOfParts<'c, P> => Result<ItemPage<P>>;

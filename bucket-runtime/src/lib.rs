@@ -88,8 +88,6 @@ pub mod __simulated {
 pub mod pure;
 
 pub use crate::protocol::field;
-#[cfg(feature = "tracing")]
-pub use crate::server::call::trace_server;
 pub use mongodb;
 pub use mongodb::bson;
 

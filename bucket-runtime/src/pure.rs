@@ -16,9 +16,6 @@ use crate::{
     write::item::{self, UntypedItem},
 };
 
-#[cfg(feature = "metrics")]
-pub use crate::server::call::METERS_ON;
-
 /// The item's element, as it is sent.
 pub fn element<T: Bucket>(item: &T, key: &PreparedKey) -> Bson {
     item::stored_element(item, &key.0, &fail).expect("an item that can be stored")

@@ -1,9 +1,8 @@
-//! Spans and metrics as OpenTelemetry receives them, with the driver's spans switched on.
+//! Spans as OpenTelemetry receives them, with the driver's switched on.
 //!
-//! They have a binary of their own, since a process has one subscriber and one provider of meters.
+//! They have a binary of their own, since a process has one subscriber.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
-mod metrics;
 mod spans;
 mod support;

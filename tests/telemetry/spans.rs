@@ -81,24 +81,14 @@ async fn each_command_is_below_its_call(db: ObservedDatabase) {
         assert_eq!(named.len(), 1, "{name}: {named:?}");
         named[0]
     };
-    let value = |name: &str, field: &str| attribute(&one(name).attributes, field);
-    let text = |text: &str| Some(text.to_owned());
-    let (size, rows) = ("db.operation.batch.size", "db.response.returned_rows");
-    assert_eq!(value("append_many marks", size), text("2500"));
-    assert_eq!(value("append_many marks", rows), None);
-    assert_eq!(value("append marks", size), None);
-    assert_eq!(value("items marks", rows), text("1251"));
-    assert_eq!(value("page marks", rows), text("10"));
+    let trips = |name: &str| attribute(&one(name).attributes, "bucket.round_trips");
+    assert_eq!(trips("append marks").as_deref(), Some("1"));
+    assert_eq!(trips("page marks").as_deref(), Some("1"));
     assert_eq!(one("append marks").span_kind, SpanKind::Client);
     assert_eq!(one("append marks").status, Status::Unset);
-    // The server that the command was sent to.
+    // The driver names the server that a command was sent to.
     let command = drivers.iter().find(|span| span.name == "getMore").unwrap();
-    for field in ["server.address", "server.port"] {
-        let sent_to = attribute(&command.attributes, field);
-        assert!(sent_to.is_some(), "{command:?}");
-        assert_eq!(value("items marks", field), sent_to);
-        assert_eq!(value("append marks", field), sent_to);
-    }
+    assert!(attribute(&command.attributes, "server.address").is_some());
 }
 
 /// A command is below the first of the appends that share it, and the others have links to that one.
@@ -123,10 +113,6 @@ async fn a_shared_command_is_below_one_call_and_the_others_link_to_it(db: Observ
         let mut links = append.links.iter();
         let is_linked = links.any(|link| parents.contains(&link.span_context.span_id()));
         assert!(has_command(append) || is_linked, "{append:?}");
-        assert!(
-            attribute(&append.attributes, "server.address").is_some(),
-            "{append:?}"
-        );
     }
     assert!(appends.iter().any(|append| !has_command(append)));
 }

@@ -4,17 +4,11 @@ use std::{error::Error, ops::Deref, sync::LazyLock};
 
 use bucket_runtime::{
     Bucket,
-    mongodb::{
-        Client, Database, event::EventHandler, options::ClientOptions, otel::OpentelemetryOptions,
-    },
-    trace_server,
+    mongodb::{Client, Database, options::ClientOptions, otel::OpentelemetryOptions},
 };
 use bucket_testkit::{Fixture, Server, Test};
-use opentelemetry::{KeyValue, global, trace::TracerProvider};
-use opentelemetry_sdk::{
-    metrics::{InMemoryMetricExporter, SdkMeterProvider},
-    trace::{InMemorySpanExporter, SdkTracerProvider},
-};
+use opentelemetry::{KeyValue, trace::TracerProvider};
+use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider};
 use serde::{Deserialize, Serialize};
 use tracing_subscriber::{layer::SubscriberExt, registry::Registry};
 
@@ -28,31 +22,19 @@ pub(crate) struct Mark {
 /// Everything that this process tells OpenTelemetry.
 pub(crate) struct Observed {
     pub(crate) spans: InMemorySpanExporter,
-    pub(crate) metrics: InMemoryMetricExporter,
     tracers: SdkTracerProvider,
-    pub(crate) meters: SdkMeterProvider,
 }
 
 pub(crate) static OBSERVED: LazyLock<Observed> = LazyLock::new(|| {
-    let (spans, metrics) = Default::default();
-    let tracers =
-        SdkTracerProvider::builder().with_simple_exporter(InMemorySpanExporter::clone(&spans));
+    let spans = InMemorySpanExporter::default();
+    let tracers = SdkTracerProvider::builder().with_simple_exporter(spans.clone());
     let tracers = tracers.build();
     let ours = tracing_opentelemetry::layer().with_tracer(tracers.tracer("bucket_runtime"));
     tracing::subscriber::set_global_default(Registry::default().with(ours)).unwrap();
-    let meters =
-        SdkMeterProvider::builder().with_periodic_exporter(InMemoryMetricExporter::clone(&metrics));
-    let meters = meters.build();
-    global::set_meter_provider(meters.clone());
-    Observed {
-        spans,
-        metrics,
-        tracers,
-        meters,
-    }
+    Observed { spans, tracers }
 });
 
-/// An empty database for one test, whose client tells of its commands and connections.
+/// An empty database for one test, whose client tells of its commands.
 pub(crate) struct ObservedDatabase(Database);
 
 impl Fixture for ObservedDatabase {
@@ -74,7 +56,6 @@ pub(crate) async fn observed(server: &Server, name: &str) -> Database {
     let mut options = ClientOptions::parse(server.uri()).await.unwrap();
     let tracing = OpentelemetryOptions::builder().enabled(true);
     options.tracing = Some(tracing.tracer_provider(OBSERVED.tracers.clone()).build());
-    options.cmap_event_handler = Some(EventHandler::callback(trace_server));
     Client::with_options(options).unwrap().database(name)
 }
 

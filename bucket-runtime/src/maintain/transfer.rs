@@ -15,11 +15,7 @@ pub(super) use self::{
     record::{RECORDS, Record, Resumptions},
     store::{find_any, refuse_keys},
 };
-use crate::{
-    Result,
-    server::{call, transaction},
-    write::engine::Engine,
-};
+use crate::{Result, server::transaction, write::engine::Engine};
 
 /// A call that moves items: where they go, and how far it has come.
 pub(super) struct Transfer<S> {
@@ -34,12 +30,10 @@ pub(super) struct Transfer<S> {
 impl<S: Serialize + DeserializeOwned> Transfer<S> {
     /// Stores a chunk, and the state after it.
     pub(super) async fn store(&mut self, chunk: Chunk, next: S) -> Result<()> {
-        let items = chunk.len();
         let store = StoreChunk::plan(self, chunk, record::document(&self.engine.server, &next)?);
         transaction::run(&self.engine.server, store.await?).await?;
         self.record.count_step();
         self.state = next;
-        call::items(items);
         Ok(())
     }
 }

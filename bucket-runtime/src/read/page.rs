@@ -84,7 +84,6 @@ impl<T: Bucket> Page<T> {
             return Ok(None);
         };
         let page = Self::new(rows.target().expect_key(bucket)?, scope);
-        rows.give(page.items.len());
         Ok(Some(page))
     }
 

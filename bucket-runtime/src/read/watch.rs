@@ -174,7 +174,6 @@ impl<I: Send + 'static> Watch<I> {
         };
         let events = try_unfold(follower, async |mut follower| {
             let news = follower.next().await?;
-            follower.events.give(news.items.len());
             Ok(Some((news, follower)))
         });
         Ok(WatchStream {

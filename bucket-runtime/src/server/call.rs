@@ -2,8 +2,7 @@
 //!
 //! With the feature `tracing`, each row of `action.rs` runs its call in a span (`server/call/traced.rs`). OpenTelemetry
 //! begins a span when it is entered, and then keeps its name. So a call enters its span once its collection is known,
-//! and each request of the driver is carried out in the span of its call, in whichever task. The feature `metrics`
-//! includes `tracing`, and measures the same calls, with a subscriber for their spans or without.
+//! and each request of the driver is carried out in the span of its call, in whichever task.
 //!
 //! The call is a task-local value meanwhile: `Server::ask`, through which every request goes, counts for it, and so do the
 //! places where something is done again. A cursor keeps the call, since it is read when the call has returned its
@@ -17,13 +16,9 @@ mod silent;
 mod traced;
 
 #[cfg(not(feature = "tracing"))]
-pub(crate) use silent::{Calls, Span, SpannedRequest, read_span, run, span, stream};
-#[cfg(all(feature = "metrics", feature = "__pure"))]
-pub use traced::METERS_ON;
+pub(crate) use silent::{Calls, Span, SpannedRequest, run, span, stream};
 #[cfg(feature = "tracing")]
-pub use traced::trace_server;
-#[cfg(feature = "tracing")]
-pub(crate) use traced::{Calls, SpannedRequest, read_span, run, span, stream};
+pub(crate) use traced::{Calls, SpannedRequest, run, span, stream};
 
 use super::Server;
 use crate::protocol::command::KeyScope;
@@ -42,26 +37,6 @@ pub(crate) enum Again {
 /// Counts a repetition for the current call, with its reason.
 pub(crate) fn again(again: Again) {
     Calls::current().again(again);
-}
-
-/// Counts items that the current call stores, changes, removes or returns.
-pub(crate) fn items(items: usize) {
-    Calls::current().items(items as u64);
-}
-
-/// Counts what the current call returns that are not items: parents, rollups, lines.
-pub(crate) fn rows(rows: usize) {
-    Calls::current().rows(rows as u64);
-}
-
-/// Counts items that the current call was given to store.
-pub(crate) fn batch(items: usize) {
-    Calls::current().batch(items as u64);
-}
-
-/// Counts bytes of items that the current call sends.
-pub(crate) fn bytes(bytes: impl FnOnce() -> usize) {
-    Calls::current().bytes(bytes);
 }
 
 impl Server {

@@ -118,16 +118,6 @@ impl<'s, R> DocumentCursor<'s, R> {
         &self.raw.calls
     }
 
-    /// Counts items that this cursor handed out, for tracing.
-    pub(crate) fn give(&self, items: usize) {
-        self.raw.calls.items(items as u64);
-    }
-
-    /// Counts a row that was handed out and is no item, for tracing.
-    pub(crate) fn give_row(&self) {
-        self.raw.calls.rows(1);
-    }
-
     /// Gives the session back, for another read.
     pub(crate) fn into_session(self) -> Option<&'s mut ClientSession> {
         match self.raw.cursor {
@@ -174,10 +164,8 @@ impl RawCursor<'_> {
     /// Moves to the next row, if there is one.
     async fn advance(&mut self) -> Result<bool, DriverError> {
         let advanced = self.calls.next_row(self.cursor.advance()).await;
-        match &advanced {
-            Ok(true) => self.calls.bytes(|| self.row().as_bytes().len()),
-            Ok(false) => {}
-            Err(error) => self.calls.note_failure(error),
+        if let Err(error) = &advanced {
+            self.calls.note_failure(error);
         }
         advanced
     }

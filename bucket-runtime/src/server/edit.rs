@@ -6,7 +6,12 @@ use mongodb::{
     options::{Hint, ReturnDocument},
 };
 
-use super::{simulated, target::Target, with_session};
+use super::{
+    call::{self, Again},
+    simulated,
+    target::Target,
+    with_session,
+};
 use crate::Result;
 
 impl Target<'_> {
@@ -25,8 +30,9 @@ impl Target<'_> {
         taken.map_err(|error| self.write_error(error))
     }
 
-    /// Carries out an update pipeline on the matching document, if there is one, and returns these
-    /// fields of the result. One round trip, which the driver retries like an update.
+    /// Carries out an update pipeline on the matching document, which the caller has just read, and returns
+    /// these fields of the result; `None` if another writer was faster. One round trip, which the driver
+    /// retries like an update.
     pub(crate) async fn change(
         self,
         filter: Document,
@@ -50,6 +56,9 @@ impl Target<'_> {
             action = action.hint(Hint::Name(hint.to_owned()));
         }
         let changed = with_session!(self.server, action, session);
+        if let Ok(None) = changed {
+            call::again(Again::LostRace);
+        }
         changed.map_err(|error| self.write_error(error))
     }
 }

@@ -103,11 +103,6 @@ impl Events {
         }
     }
 
-    /// Counts items that these events have shown, for tracing.
-    pub(crate) fn give(&self, items: usize) {
-        self.calls.items(items as u64);
-    }
-
     /// The position after the last event, or after everything that did not concern the stream.
     pub(crate) fn token(&self) -> Option<ResumeToken> {
         self.reached.clone()

@@ -5,7 +5,6 @@ use mongodb::ClientSession;
 use crate::{
     Bucket, Buckets, Result,
     protocol::command::IndexedScope,
-    server::call,
     write::{
         appended::Appended,
         combine::{CombinedKey, Combiner},
@@ -113,16 +112,11 @@ impl<'s> Append<'s> {
         let Writer { engine, combiner } = self.writer;
         engine.server.called_for(Some(&self.scope));
         let (entry, session) = (self.entry?, self.session);
-        call::bytes(|| entry.size);
-        let appended = match combiner {
+        match combiner {
             Some(combiner) if session.is_none() => {
                 (engine.append_with_others(&combiner, self.scope.key, entry)).await
             }
             _ => engine.append_one(self.scope, entry, session).await,
-        };
-        if let Ok(Appended::Stored) = appended {
-            call::items(1);
         }
-        appended
     }
 }

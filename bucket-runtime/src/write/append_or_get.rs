@@ -76,12 +76,10 @@ impl<'s, T: Bucket> AppendOrGet<'s, T> {
     pub(crate) async fn execute(mut self) -> Result<Option<T>> {
         self.item.reader.called();
         let entry = self.item.entry.clone()?;
-        call::bytes(|| entry.size);
         for tries in 0..TRIES {
             pause(tries).await;
             let appended = self.item.append(&entry, self.session.as_deref_mut());
             if appended.await? == Appended::Stored {
-                call::items(1);
                 return Ok(None);
             }
             let there = self.find(&entry).await?;

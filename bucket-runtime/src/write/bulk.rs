@@ -39,7 +39,7 @@ use crate::{
     Bucket, Buckets, Result,
     error::Kind,
     schema::id,
-    server::{call, transaction},
+    server::transaction,
     write::{engine::Engine, item::UntypedItem},
 };
 
@@ -200,7 +200,6 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
                     break false;
                 }
             };
-            call::batch(buffered.len());
             let buffered = Arc::new(buffered);
             let mut refused = buffer.flush(buffered.clone(), &mut progress).await;
             let Some(buffered) = Arc::into_inner(buffered) else {
@@ -231,10 +230,8 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
         if taken.is_empty() {
             return Ok(0);
         }
-        call::batch(taken.len());
         let stored = transaction::run_in(&engine.server, load, Some(session)).await;
         let stored = stored.map_err(|error| AppendManyError::of_all(taken, &error))?;
-        call::items(stored as usize);
         progress(stored);
         Ok(stored)
     }

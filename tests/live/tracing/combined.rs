@@ -40,10 +40,8 @@ async fn together(marks: &Buckets<Mark>, all: &[Mark]) -> Vec<(i64, usize)> {
     let appends = all.iter().map(|mark| marks.append(mark).into_future());
     try_join_all(appends).await.unwrap();
     let trips = |told: Told| {
-        assert_eq!((told.name, told.number("bucket.items")), ("append", 1));
+        assert_eq!(told.name, "append");
         assert_eq!(told.fields["db.collection.name"], "marks");
-        // Its own item, and what the reads of a last bucket give.
-        assert!(told.number("bucket.bytes") >= 16, "{told:?}");
         let key = told.fields["bucket.key"].trim_matches('"').parse();
         (key.unwrap(), told.number("bucket.round_trips"))
     };

@@ -149,7 +149,6 @@ impl<'s, T: Bucket> Export<'s, T> {
             let line = json::write(&bucket);
             let line =
                 line.map_err(|refusal| target.error(Kind::Serialize).with_source(refusal))?;
-            rows.give_row();
             Ok(Some((line, (server, scope, rows))))
         });
         Ok(ExportStream(lines.boxed()))

@@ -14,7 +14,6 @@ use super::{
 use crate::{
     Bucket, Buckets, Result,
     error::Kind,
-    server::call,
     value::element::{Refusal, document_size},
     write::engine::{COMMAND_BYTES, Engine},
 };
@@ -198,7 +197,6 @@ impl<'l, T: Bucket> Import<'l, T> {
             importer.push(last).await?;
         }
         importer.flush().await?;
-        call::items((importer.done.items + importer.done.merged_items) as usize);
         Ok(importer.done)
     }
 }

@@ -70,10 +70,6 @@ impl Chunk {
         self.items == 0
     }
 
-    pub(in crate::maintain) fn len(&self) -> usize {
-        self.items
-    }
-
     /// Takes out the items of each key.
     pub(super) fn take_keys(&mut self) -> Vec<KeyItems> {
         let keys = self.keys.drain(..).map(|key| {

@@ -9,7 +9,6 @@ use super::{
 use crate::{
     Result,
     error::Kind,
-    server::call::{self, Again},
     value::element::document_size,
     write::engine::{TRIES, pause},
 };
@@ -160,7 +159,6 @@ impl Verifier {
             if changed.await?.is_some() {
                 return Ok(Rebuilt::Now);
             }
-            call::again(Again::LostRace);
         }
         Ok(Rebuilt::Not)
     }

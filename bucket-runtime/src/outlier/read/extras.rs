@@ -149,7 +149,6 @@ impl<F: ParentItemForm> ExtrasReader<'_, F> {
         while let Some(rows) = &mut self.rows {
             let next = rows.next_bucket(self.on_unreadable.as_mut()).await?;
             if let Some(StoredBucket { id, elements, .. }) = next {
-                rows.give(elements.len());
                 let items = elements.into_iter().map(F::item).collect();
                 return Ok(Some((ExtrasBucket { id, items }, self)));
             }

@@ -192,10 +192,7 @@ impl<F: ParentForm> FoundParents<'_, F> {
         loop {
             let (target, on_unreadable) = (self.parents.target(), self.on_unreadable.as_mut());
             match next_parent::<F>(target, &mut self.rows, on_unreadable).await {
-                Ok(Some(parent)) => {
-                    self.rows.give_row();
-                    return Ok(Some((parent, self)));
-                }
+                Ok(Some(parent)) => return Ok(Some((parent, self))),
                 Ok(None) => return Ok(None),
                 Err(error) => match &mut self.on_unreadable {
                     // The next one may be read.

@@ -8,7 +8,6 @@ use crate::{
     outlier::{IdRef, Outlier, Outliers},
     protocol::filter::Filter,
     read::settings::{read_settings, session_setting},
-    server::call,
 };
 
 impl<T: Outlier> Outliers<T> {
@@ -78,7 +77,6 @@ impl<'s, T: Outlier> FindItem<'s, T> {
         };
         let id = row.bytes.get("_id").ok().flatten();
         let id = id.filter(|_| !row.section.is_own());
-        call::items(1);
         Ok(Some(FoundItem {
             item,
             extras_id: id.and_then(|id| Bson::try_from(id).ok()),

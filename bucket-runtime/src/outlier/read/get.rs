@@ -7,7 +7,6 @@ use super::{
 use crate::{
     Result,
     outlier::{IdRef, Outlier, Outliers},
-    server::call,
 };
 
 impl<T: Outlier> Outliers<T> {
@@ -39,8 +38,6 @@ impl<'s, T: Outlier> Get<'s, T> {
     }
 
     pub(crate) async fn execute(mut self) -> Result<Option<Parent<T>>> {
-        let parent = self.0.get::<WholeParent<T>>().await?;
-        call::rows(parent.iter().len());
-        Ok(parent)
+        self.0.get::<WholeParent<T>>().await
     }
 }

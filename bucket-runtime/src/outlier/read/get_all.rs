@@ -10,7 +10,6 @@ use super::{
 use crate::{
     Result,
     outlier::{IdRef, Outlier, Outliers},
-    server::call,
 };
 
 impl<T: Outlier> Outliers<T> {
@@ -37,7 +36,6 @@ impl<'s, T: Outlier> GetAll<'s, T> {
         else {
             return Ok(None);
         };
-        call::items(document.items_mut().len());
         if let Some(mut extras) = extras {
             while let Some(bucket) = extras.try_next().await? {
                 document.items_mut().extend(bucket.items);

@@ -156,7 +156,6 @@ impl<'s> ParentRows<'s> {
         while let Some(row) = self.next().await? {
             let item = self.read(&row)?;
             if item.is_some() {
-                self.calls.items(1);
                 return Ok(item);
             }
         }

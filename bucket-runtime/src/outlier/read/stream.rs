@@ -14,7 +14,7 @@ use super::{
     parent_read::ParentRead,
     rows::ParentRows,
 };
-use crate::{Result, server::call};
+use crate::Result;
 
 /// The items of a parent: its own, then the extras in the order in which they were stored; or all of them in
 /// reverse.
@@ -48,7 +48,6 @@ impl<'s, I: Send + 'static> ParentItemStream<'s, I> {
             Some((parent, extras)) => (F::own_items(parent), extras),
             None => (Vec::new(), None),
         };
-        call::items(own.len());
         let (first, last) = match newest_first && extras.is_some() {
             true => (Vec::new(), own),
             false => (own, Vec::new()),

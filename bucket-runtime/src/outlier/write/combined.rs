@@ -9,7 +9,6 @@ use crate::{
     Result,
     outlier::{collections::OutlierCollections, command::ParentScope, parent_handle::ParentHandle},
     protocol::{budget::Budget, command::Update},
-    server::call,
     write::{
         appended::Appended,
         combine::{Caller, InFlight, SendWaiting, calls_of},
@@ -22,16 +21,11 @@ impl ParentHandle {
     pub(super) async fn push_with_others(self, element: Bson) -> Result<Appended> {
         self.note_call();
         let entry = Entry::from(element);
-        call::bytes(|| entry.size);
         let Self { collections, scope } = &self;
         let prefix = &scope.extras.prefix;
         let combiner = &collections.combiner;
         let pushed = combiner.send_with_others(collections, self.parent(), prefix, scope, entry);
-        let appended = pushed.await;
-        if let Ok(Appended::Stored) = appended {
-            call::items(1);
-        }
-        appended
+        pushed.await
     }
 
     /// Pushes these items, and gives each caller its own result. If one item may have failed the others, each

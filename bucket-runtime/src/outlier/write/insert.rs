@@ -11,8 +11,7 @@ use crate::{
     error::{Kind, duplicate_index},
     outlier::{Outlier, Outliers, parent_handle::ParentHandle},
     read::settings::session_setting,
-    server::call,
-    value::element::{document_size, value_size},
+    value::element::document_size,
 };
 
 impl<T: Outlier> Outliers<T> {
@@ -108,7 +107,6 @@ impl ParentHandle {
         if let Some(total) = spec.total {
             document.insert(total, kept as i64);
         }
-        call::bytes(|| bytes + rest.iter().map(value_size).sum::<usize>());
         let inserted = self.parent().insert(document, session.as_deref_mut());
         inserted
             .await

@@ -10,8 +10,6 @@ use crate::{
         parent_handle::{ParentHandle, ParentState},
     },
     read::settings::session_setting,
-    server::call,
-    value::element::value_size,
     write::{appended::Appended, item},
 };
 
@@ -117,10 +115,7 @@ impl ParentHandle {
         session: Option<&mut ClientSession>,
     ) -> Result<()> {
         self.note_call();
-        call::bytes(|| items.elements.iter().map(value_size).sum());
-        let pushed = self.push(items, session).await;
-        call::items(items.stored.len());
-        pushed
+        self.push(items, session).await
     }
 
     /// Pushes the items, in order; after an error, `items` holds those that were not stored.

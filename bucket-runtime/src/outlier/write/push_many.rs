@@ -10,7 +10,6 @@ use crate::{
     error::count,
     outlier::{IdRef, Outlier, Outliers, parent_handle::ParentHandle},
     read::settings::session_setting,
-    server::call,
 };
 
 impl<T: Outlier> Outliers<T> {
@@ -55,7 +54,6 @@ impl<'s, T: Outlier> PushMany<'s, T> {
             items,
             session,
         } = self;
-        call::batch(items.len());
         let elements = items.iter().map(|item| parent.pushed_element::<T>(item));
         let elements = match elements.collect() {
             Ok(elements) => elements,

@@ -14,7 +14,6 @@ use crate::{
         IdRef, Outlier, Outliers, command::changed_fields::FieldChange, parent_handle::ParentHandle,
     },
     read::settings::session_setting,
-    server::call::{self, Again},
     value::{
         bytes,
         element::{Refusal, whole},
@@ -111,7 +110,6 @@ impl<'s, T: Outlier, F: FnMut(&mut T) + Send> UpdateParent<'s, T, F> {
             if changed.await?.is_some() {
                 return Ok(true);
             }
-            call::again(Again::LostRace);
         }
         Err(parent.error(Kind::Contended(TRIES)))
     }

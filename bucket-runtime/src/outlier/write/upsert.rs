@@ -116,7 +116,6 @@ impl<'s, T: Outlier> UpsertParentItem<'s, T> {
                 let replaced =
                     parent.replace::<T>(field, &element, in_extras, session.as_deref_mut());
                 if replaced.await? {
-                    call::items(1);
                     return Ok(Upserted::Replaced);
                 }
             }

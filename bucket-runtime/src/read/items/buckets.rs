@@ -18,7 +18,6 @@ use super::{
 use crate::{
     Result,
     protocol::query::{ItemPosition, NeighbourSide},
-    server::call::Calls,
     value::{stored_bucket::StoredBucket, unreadable::OnUnreadable},
 };
 
@@ -30,8 +29,6 @@ pub(super) struct BucketRows<'s, T> {
     rows: BoxStream<'s, Result<BucketRow<T>>>,
     /// The bucket whose items are being given, or were given last.
     last: Option<BucketRow<T>>,
-    /// The call that reads.
-    calls: Calls,
 }
 
 /// A bucket, and those of its items that are still to be given.
@@ -80,7 +77,6 @@ impl<'s, T: Send + 'static> BucketRows<'s, T> {
             started,
             rows: empty().boxed(),
             last: None,
-            calls: Calls::current(),
         }
     }
 }
@@ -96,7 +92,6 @@ impl<T> BucketRows<'_, T> {
                 // Behind an empty bucket, a token would miss late items of those before it.
                 Ok(Some(row)) if row.readable == 0 && row.left_out.is_empty() => {}
                 Ok(Some(row)) => {
-                    self.calls.items(row.items.len() as u64);
                     self.last = Some(row);
                 }
                 Ok(None) => return Poll::Ready(None),

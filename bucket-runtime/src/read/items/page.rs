@@ -9,7 +9,7 @@ use super::{
     settings::{item_settings, page_directions},
     stream::{ItemForm, WholeItem},
 };
-use crate::{Bucket, BucketPart, Result, server::call};
+use crate::{Bucket, BucketPart, Result};
 
 /// Some items of a list, and where its neighbours are.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,7 +35,6 @@ impl<T> ItemPage<T> {
         given: Option<ItemToken>,
         beyond: Option<ItemToken>,
     ) -> Self {
-        call::items(items.len());
         let (next, previous) = match backwards {
             false => (beyond, given),
             true => (given, beyond),

@@ -20,7 +20,6 @@ use super::{
 use crate::{
     Result,
     protocol::query::{ItemPosition, MAX_NEIGHBOURS, NeighbourSide, QueryStart},
-    server::call::Calls,
     value::{bytes, unreadable::OnUnreadable},
 };
 
@@ -36,8 +35,6 @@ pub(super) struct ItemRows<'s, T> {
     rows: BoxStream<'s, Result<ItemRow<T>>>,
     /// The rows that were given last, from which a token is made.
     given: VecDeque<RawDocumentBuf>,
-    /// The call that reads.
-    calls: Calls,
 }
 
 /// A row, with its item unless that is skipped or cannot be read.
@@ -75,7 +72,6 @@ impl<'s, T: Send + 'static> ItemRows<'s, T> {
             started: start.position,
             rows: rows.boxed(),
             given: neighbour.into_iter().collect(),
-            calls: Calls::current(),
         })
     }
 }
@@ -87,7 +83,6 @@ impl<T> ItemRows<'_, T> {
                 Ok(Some(ItemRow { item, bytes })) => {
                     self.note_given(bytes);
                     if let Some(item) = item {
-                        self.calls.items(1);
                         return Poll::Ready(Some(Ok(item)));
                     }
                 }

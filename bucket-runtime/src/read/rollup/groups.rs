@@ -147,7 +147,6 @@ impl<'s, T: Bucket, V: Send + 'static> RollupGroups<'s, T, V> {
             let fail = |kind| rows.target().error(kind);
             let value = of_stored(stored).ok_or_else(|| fail(unreadable))?;
             let rollup = read_rollup(&row).ok_or_else(|| fail(Kind::IncompleteRollup))?;
-            rows.give_row();
             Ok(Some((
                 GroupRollup { value, rollup },
                 (rows, name, of_stored),

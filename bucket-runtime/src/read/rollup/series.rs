@@ -173,7 +173,6 @@ impl<'s, T: Bucket> RollupSeries<'s, T> {
                 let incomplete = || state.rows.target().error(Kind::IncompleteRollup);
                 state.found = Some(found.ok_or_else(incomplete)?);
             }
-            state.rows.give_row();
             Ok(state.next_rollup().map(|next| (next, state)))
         });
         Ok(RollupStream(series.boxed()))

@@ -12,7 +12,6 @@ macro_rules! span {
     };
 }
 pub(crate) use span;
-pub(crate) use span as read_span;
 
 /// A span that records nothing.
 pub(crate) struct Span;
@@ -60,14 +59,6 @@ impl Calls {
     }
 
     pub(crate) fn name_target(&self, _: &Collection<Document>, _: Option<&KeyScope>) {}
-
-    pub(crate) fn items(&self, _: u64) {}
-
-    pub(crate) fn rows(&self, _: u64) {}
-
-    pub(crate) fn batch(&self, _: u64) {}
-
-    pub(crate) fn bytes(&self, _: impl FnOnce() -> usize) {}
 
     pub(crate) fn again(&self, _: Again) {}
 

@@ -1,10 +1,7 @@
-//! With the feature `tracing`: a span for each call, and with `metrics` also what meters measure.
+//! With the feature `tracing`: a span for each call.
 
 mod counted;
-#[cfg(feature = "metrics")]
-mod meters;
 mod request;
-mod server;
 
 use std::{
     future::poll_fn,
@@ -17,10 +14,7 @@ use mongodb::{Collection, bson::Document, error::Error as DriverError};
 use tracing::Span;
 
 use self::counted::CountedCall;
-#[cfg(all(feature = "metrics", feature = "__pure"))]
-pub use self::meters::METERS_ON;
 pub(crate) use self::request::SpannedRequest;
-pub use self::server::trace_server;
 use super::Again;
 use crate::{
     Error,
@@ -33,46 +27,26 @@ use crate::{
 /// The fields have the names of OpenTelemetry's conventions for databases; a field that these do not
 /// define begins with `bucket`. Values that are not known at the beginning follow when the span ends.
 macro_rules! span {
-    ($name:ident $($field:tt)*) => {
-        (
+    ($name:ident) => {
+        tracing::info_span!(
+            target: "bucket_runtime",
             stringify!($name),
-            tracing::info_span!(
-                target: "bucket_runtime",
-                stringify!($name),
-                otel.kind = "client",
-                otel.name = tracing::field::Empty,
-                otel.status_code = tracing::field::Empty,
-                db.system.name = "mongodb",
-                db.operation.name = stringify!($name),
-                db.namespace = tracing::field::Empty,
-                db.collection.name = tracing::field::Empty,
-                db.operation.batch.size = tracing::field::Empty,
-                db.response.status_code = tracing::field::Empty,
-                server.address = tracing::field::Empty,
-                server.port = tracing::field::Empty,
-                "error.type" = tracing::field::Empty,
-                bucket.key = tracing::field::Empty,
-                bucket.items = tracing::field::Empty,
-                bucket.round_trips = tracing::field::Empty,
-                bucket.tries = tracing::field::Empty,
-                bucket.bytes = tracing::field::Empty,
-                $($field)*
-            ),
+            otel.kind = "client",
+            otel.name = tracing::field::Empty,
+            otel.status_code = tracing::field::Empty,
+            db.system.name = "mongodb",
+            db.operation.name = stringify!($name),
+            db.namespace = tracing::field::Empty,
+            db.collection.name = tracing::field::Empty,
+            db.response.status_code = tracing::field::Empty,
+            "error.type" = tracing::field::Empty,
+            bucket.key = tracing::field::Empty,
+            bucket.round_trips = tracing::field::Empty,
+            bucket.tries = tracing::field::Empty,
         )
     };
 }
 pub(crate) use span;
-
-/// The span of a read: what is recorded for a field that a span lacks has no effect.
-macro_rules! read_span {
-    ($name:ident) => {
-        $crate::server::call::span!($name db.response.returned_rows = tracing::field::Empty)
-    };
-}
-pub(crate) use read_span;
-
-/// The name of a call, and its span.
-pub(crate) type NamedSpan = (&'static str, Span);
 
 tokio::task_local! {
     static CURRENT: Calls;
@@ -80,40 +54,31 @@ tokio::task_local! {
 
 /// Runs a call in its span, which ends with it.
 pub(crate) fn run<'c, T, E>(
-    span: NamedSpan,
+    span: Span,
     call: BoxFuture<'c, Result<T, E>>,
 ) -> BoxFuture<'c, Result<T, E>>
 where
     T: Send + 'c,
     E: AsRef<Error> + Send + 'c,
 {
-    if is_unseen(&span) {
+    if span.is_disabled() {
         return call;
     }
     Box::pin(async move {
-        let ends = Ends(Calls::one(&span));
+        let ends = Ends(Calls::one(span));
         ends.0.run_in(call).await
     })
 }
 
 /// Runs a call whose output is a stream. The span ends with the stream, whose cursor holds the call.
 pub(crate) fn stream<'c, T: Send + 'c>(
-    span: NamedSpan,
+    span: Span,
     call: BoxFuture<'c, Result<T, Error>>,
 ) -> BoxFuture<'c, Result<T, Error>> {
-    if is_unseen(&span) {
+    if span.is_disabled() {
         return call;
     }
-    Box::pin(async move { Calls::one(&span).run_in(call).await })
-}
-
-/// Whether nobody wants to know of the call.
-fn is_unseen((_, span): &NamedSpan) -> bool {
-    #[cfg(feature = "metrics")]
-    if meters::are_on() {
-        return false;
-    }
-    span.is_disabled()
+    Box::pin(async move { Calls::one(span).run_in(call).await })
 }
 
 /// Ends the span of a call, also if its future is dropped.
@@ -132,7 +97,7 @@ impl Drop for Ends {
 pub(crate) struct Calls(Arc<[Arc<CountedCall>]>);
 
 impl Calls {
-    fn one(span: &NamedSpan) -> Self {
+    fn one(span: Span) -> Self {
         Self(Arc::new([Arc::new(CountedCall::new(span))]))
     }
 
@@ -145,7 +110,9 @@ impl Calls {
             false => call.as_mut().poll(context),
         });
         let output = output.await;
-        self.note_answer(output.as_ref().err().map(AsRef::as_ref));
+        if let Err(error) = &output {
+            self.note_error(error.as_ref());
+        }
         output
     }
 
@@ -168,7 +135,7 @@ impl Calls {
     }
 
     fn are_named(&self) -> bool {
-        self.0.iter().all(|call| call.collection.get().is_some())
+        self.0.iter().all(|call| call.is_named())
     }
 
     /// Like [`carry`](Self::carry), for synchronous work.
@@ -181,9 +148,13 @@ impl Calls {
 
     /// Counts a round trip for these calls.
     pub(crate) fn request(&self, collection: &Collection<Document>) {
+        self.name_target(collection, None);
+        self.count_round_trip();
+    }
+
+    fn count_round_trip(&self) {
         for call in &*self.0 {
-            call.name_target(collection, None);
-            call.add(&call.round_trips, 1);
+            call.add(&call.round_trips);
         }
     }
 
@@ -196,9 +167,7 @@ impl Calls {
         if let Some(row) = self.in_span(|| row.as_mut().now_or_never()) {
             return row;
         }
-        for call in &*self.0 {
-            call.add(&call.round_trips, 1);
-        }
+        self.count_round_trip();
         row.await
     }
 
@@ -209,41 +178,10 @@ impl Calls {
         }
     }
 
-    /// Counts items that these calls store, change, remove or return.
-    pub(crate) fn items(&self, items: u64) {
-        for call in &*self.0 {
-            call.items.fetch_add(items, Relaxed);
-        }
-    }
-
-    /// Counts what these calls return that are not items: parents, rollups, lines.
-    pub(crate) fn rows(&self, rows: u64) {
-        for call in &*self.0 {
-            call.rows.fetch_add(rows, Relaxed);
-        }
-    }
-
-    /// Counts items that these calls were given to store.
-    pub(crate) fn batch(&self, items: u64) {
-        for call in &*self.0 {
-            call.batch.fetch_add(items, Relaxed);
-        }
-    }
-
-    /// Counts bytes of items that these calls send, or of documents that they receive.
-    pub(crate) fn bytes(&self, bytes: impl FnOnce() -> usize) {
-        if !self.0.is_empty() {
-            let bytes = bytes() as u64;
-            for call in &*self.0 {
-                call.add(&call.bytes, bytes);
-            }
-        }
-    }
-
     /// Counts a repetition for these calls, and reports its reason as an event.
     pub(crate) fn again(&self, again: Again) {
         for call in &*self.0 {
-            call.add(&call.repeats, 1);
+            call.add(&call.repeats);
             call.with_span(|parent| match again {
                 Again::LostRace => {
                     tracing::debug!(target: "bucket_runtime", parent: parent, "lost a race");
@@ -265,19 +203,15 @@ impl Calls {
         }
     }
 
-    /// Notes the error that these calls return, if any, and warns if the write may be stored.
-    fn note_answer(&self, error: Option<&Error>) {
+    /// Notes the error that these calls return, and warns if the write may be stored.
+    fn note_error(&self, error: &Error) {
         for call in &*self.0 {
-            if let Some(error) = error {
-                call.note_failure(&error.type_name(), error.driver().and_then(code_of));
-                if error.is_maybe_stored() {
-                    call.with_span(|parent| {
-                        tracing::warn!(target: "bucket_runtime", parent: parent, "may have been stored");
-                    });
-                }
+            call.note_failure(&error.type_name(), error.driver().and_then(code_of));
+            if error.is_maybe_stored() {
+                call.with_span(|parent| {
+                    tracing::warn!(target: "bucket_runtime", parent: parent, "may have been stored");
+                });
             }
-            #[cfg(feature = "metrics")]
-            call.clock.note_answer(error);
         }
     }
 

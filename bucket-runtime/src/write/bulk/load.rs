@@ -11,7 +11,6 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::key_items::KeyItems;
 use crate::{
     Error, Result,
-    server::call,
     write::{
         appended::Appended,
         engine::{Batch, Engine},
@@ -42,7 +41,6 @@ pub(super) struct LoadState {
 
 impl Load {
     pub(super) fn record_stored(&self, items: usize) {
-        call::items(items);
         let mut state = self.lock();
         state.stored += items as u64;
         if let Some(reports) = &self.reports {

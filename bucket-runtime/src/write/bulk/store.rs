@@ -19,7 +19,6 @@ use crate::{
         names::{OPEN_INDEX, UNIQUE_INDEX},
         spec::Ordinal,
     },
-    server::call,
     write::{engine::NewestBucket, item::UntypedItems},
 };
 
@@ -96,7 +95,6 @@ impl Load {
     /// refused one remain.
     async fn insert(&self, planned: &mut PlannedBuckets<'_>) {
         let documents = planned.next_documents();
-        call::bytes(|| documents.iter().map(|it| it.as_bytes().len()).sum());
         if documents.is_empty() {
             if let Some((at, bucket)) = planned.buckets.pop_front() {
                 self.append_bucket(planned, at, bucket).await;

@@ -22,10 +22,7 @@ use crate::{
         slot::IndexSlot,
         spec::{BucketSpec, Ordinal},
     },
-    server::{
-        call::{self, Again},
-        current_index::IndexDeadline,
-    },
+    server::current_index::IndexDeadline,
     value::element::{document_size, whole},
     write::engine::{Engine, TRIES, pause},
 };
@@ -102,10 +99,7 @@ impl<T: Bucket> Editor<T> {
                 .await;
             let left = match changed {
                 Ok(Some(left)) => left,
-                Ok(None) => {
-                    call::again(Again::LostRace);
-                    continue;
-                }
+                Ok(None) => continue,
                 Err(error) if error.is(&Kind::MissingIndex) => {
                     let (index, is_in_session) = (&self.engine.index, session.is_some());
                     index
@@ -122,7 +116,6 @@ impl<T: Bucket> Editor<T> {
                 // The items are gone all the same.
                 deleted.map_err(Error::in_doubt)?;
             }
-            call::items(output.len());
             return Ok(output);
         }
         Err(self.reader.target().error(Kind::Contended(TRIES)))
@@ -133,9 +126,7 @@ impl<T: Bucket> Editor<T> {
         let plan = |editor: &Self, found: &mut FoundItems<T>| {
             Ok((None, found.take_matches(&editor.reader)?))
         };
-        let items = self.change(plan, session).await?;
-        call::items(items.len());
-        Ok(items)
+        self.change(plan, session).await
     }
 
     /// The server would refuse a larger command, with an error that says nothing of the items.

@@ -25,7 +25,7 @@ use crate::{
     },
     read::reader::Reader,
     schema::{key::Key, spec::BucketSpec},
-    server::{call, target::Target},
+    server::target::Target,
     value::{bytes, element::whole, stored_bucket::StoredBucket},
     write::engine::Engine,
 };
@@ -129,7 +129,6 @@ impl<T: Bucket> Sweep<'_, T> {
                 let deleted = target.take(scope.bucket(&id), fields, session).await?;
                 let count = deleted.and_then(|deleted| whole(deleted.get(T::SPEC.count)?));
                 let items = count.and_then(|count| count.try_into().ok()).unwrap_or(0);
-                call::items(items as usize);
                 self.report(items);
             }
         }

@@ -114,10 +114,7 @@ impl<'s, T: Bucket> UpsertItem<'s, T> {
         let mut is_in_doubt = false;
         if let Some(updates) = self.plan_at_once(field, &identity, &entry) {
             match self.send(updates).await? {
-                Sent::Done(done) => {
-                    call::items(1);
-                    return Ok(done);
-                }
+                Sent::Done(done) => return Ok(done),
                 Sent::Refused => {}
                 Sent::InDoubt => is_in_doubt = true,
             }
@@ -138,10 +135,7 @@ impl<'s, T: Bucket> UpsertItem<'s, T> {
             }
             let appended = self.item.append(entry, self.session.as_deref_mut());
             match appended.await? {
-                Appended::Stored => {
-                    call::items(1);
-                    return Ok(Upserted::Appended);
-                }
+                Appended::Stored => return Ok(Upserted::Appended),
                 // Somebody has appended it meanwhile.
                 Appended::AlreadyThere => call::again(Again::LostRace),
             }

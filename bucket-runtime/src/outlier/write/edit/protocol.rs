@@ -16,10 +16,7 @@ use crate::{
     protocol::{query::Query, range::Range},
     read::reader::Reader,
     schema::{key::KeyField, names::SEALED},
-    server::{
-        Server,
-        call::{self, Again},
-    },
+    server::Server,
     value::{element::value_size, exact, shell::shell, unreadable::read_value},
     write::{
         edit::{Editor, FoundItems, ItemChange, Planned, Selection, Sweep},
@@ -184,10 +181,8 @@ impl ParentEditor {
                 .send(&editor, holder, &found, change, session.as_deref_mut())
                 .await?
             {
-                call::items(edited.values.len());
                 return Ok(edited);
             }
-            call::again(Again::LostRace);
         }
         Err(self.parent.error(Kind::Contended(TRIES)))
     }
