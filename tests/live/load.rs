@@ -2,3 +2,5 @@
 
 pub(crate) mod bulk;
 pub(crate) mod import_flat;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod nothing;

@@ -148,7 +148,7 @@ kinds! { collection;
         SeveralOpen =>
             "the index `{OPEN_INDEX}` cannot be created because a key has several open buckets, or one in a slot \
              that its ring holds; `Trade::repair(&db)` for a struct `Trade`, or `repair` on its command line, \
-             seals all but the newest, or that one, as you would by setting `sealed` to the bucket's own `_id`; \
+             seals all but the newest, and the one in that slot (by hand, set `sealed` to the bucket's own `_id`); \
              if a `change_capacity` was interrupted, call it again instead";
     }
 

@@ -229,7 +229,7 @@ impl<T, V, S, P> Field<T, V, S, P> {
         Filter::of(self.is_of_variant()).and(!self.eq(value))
     }
 
-    /// The field equals one of these values.
+    /// The field equals one of these values. No item matches an empty list, and all match its negation.
     pub fn is_in<I: Value<V>>(self, values: impl IntoIterator<Item = I>) -> Filter<T> {
         let values = values.into_iter().map(I::into_value);
         self.one_of(values.flat_map(|value| self.stored(&value)).collect())

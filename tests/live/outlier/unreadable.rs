@@ -148,6 +148,8 @@ async fn a_find_goes_on_past_items_and_past_whole_parents(db: Live) {
     let without_title = doc! { "_id": 0_i64, "buyers": [] };
     raw.insert_one(without_title).await.unwrap();
     let sorted = || books.find(doc! {}).sort(doc! { "_id": 1 });
+    let none = sorted().limit(0).await.unwrap();
+    assert!(none.try_collect::<Vec<_>>().await.unwrap().is_empty());
     let found = sorted().await.unwrap().try_collect::<Vec<_>>().await;
     let error = found.unwrap_err();
     assert!(

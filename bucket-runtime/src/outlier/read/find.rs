@@ -6,7 +6,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
+use futures_util::stream::{BoxStream, Stream, StreamExt, empty, try_unfold};
 use mongodb::{ClientSession, bson::Document};
 
 use super::{
@@ -86,9 +86,9 @@ macro_rules! find_settings {
             self
         }
 
-        /// Ends after this many parents.
-        pub fn limit(mut self, parents: i64) -> Self {
-            self.find.range.limit = Some(parents);
+        /// Ends after this many parents; 0 gives none, without a round trip.
+        pub fn limit(mut self, parents: u64) -> Self {
+            self.find.range.limit = Some(i64::try_from(parents).unwrap_or(i64::MAX));
             self
         }
 
@@ -155,6 +155,10 @@ impl<'s, P: OutlierPart> FindParts<'s, P> {
 
 impl<'s> FindParents<'s> {
     async fn read<F: ParentForm>(self) -> Result<FindStream<'s, F::Document>> {
+        // For the server, 0 is no limit.
+        if self.range.limit == Some(0) {
+            return Ok(FindStream(empty().boxed()));
+        }
         let range = Range {
             projection: F::projection(),
             ..self.range
