@@ -23,7 +23,7 @@ use crate::{
         items::{ItemPage, ItemStream},
         page::Page,
         pages::PageStream,
-        rollup::{GroupStream, RollupStream},
+        rollup::RollupStream,
         watch::WatchStream,
     },
     server::call,
@@ -55,7 +55,7 @@ pub use crate::{
         find_page::FindPage,
         items::{Items, PageOfItems, PageOfParts, Parts},
         pages::Pages,
-        rollup::{ReadRollup, RollupGroups, RollupSeries},
+        rollup::{ReadRollup, RollupSeries},
         view::CreateView,
         watch::Watch,
     },
@@ -180,7 +180,6 @@ streams! {
     export: 'c ['c, T: Bucket] Export<'c, T> => ExportStream<'c>;
     watch: 'static [I: Send + 'static] Watch<I> => WatchStream<I>;
     rollup_series: 'c ['c, T: Bucket] RollupSeries<'c, T> => RollupStream<'c, T>;
-    rollup_groups: 'c ['c, T: Bucket, V: Send + 'static] RollupGroups<'c, T, V> => GroupStream<'c, T, V>;
     items: 'c ['c, T: Outlier] ParentItems<'c, T> => ParentItemStream<'c, T::Item>;
     parts: 'c ['c, T: Outlier, P: ItemPart<Of = T::Item>] ItemParts<'c, T, P> => ParentItemStream<'c, P>;
     extras: 'c ['c, T: Outlier] Extras<'c, T> => ExtrasStream<'c, T::Item>;

@@ -122,7 +122,7 @@ pub use crate::{
         page::{Page, PageToken},
         pages::PageStream,
         part::{PartField, PartReader, PartSource, PartValue},
-        rollup::{GroupRollup, GroupStream, GroupValue, RollupStream, WindowRollup},
+        rollup::{RollupStream, WindowRollup},
         token::InvalidToken,
         watch::{WatchStream, WatchToken},
     },

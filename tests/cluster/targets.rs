@@ -358,7 +358,7 @@ async fn each_call_for_a_key_with_windows_asks_one_shard() {
         .await;
     profiled
         .asks(ONE, "rollup per window", async || {
-            drain(readings.rollup(&7).per_window().await.unwrap()).await
+            drain(readings.rollup(&7).per_windows(1).await.unwrap()).await
         })
         .await;
     profiled

@@ -149,8 +149,8 @@ impl Place<'_> {
     ) -> TokenStream {
         let (krate, of, ident) = (self.krate, &self.of, field.ident);
         let path = match has_path(field, form) {
-            true => Some(self.path(field, n)),
-            false => self.leaf(field, n),
+            true => Some(self.path(n)),
+            false => self.leaf(),
         };
         let stored = match (stored(field, form), &path) {
             (Some(marker), _) => Some(quote!(, #krate::field::#marker)),
@@ -163,23 +163,15 @@ impl Place<'_> {
 
     /// The path of a field that leads no further, if that is not `()`. Inside of a document it names the path
     /// around it, since the compiler refuses a struct that uses none of its parameters.
-    fn leaf<Part>(&self, field: &Field<'_, Part>, n: usize) -> Option<TokenStream> {
+    fn leaf(&self) -> Option<TokenStream> {
         let (krate, within) = (self.krate, &self.within);
-        match guess::is_option(&field.node.ty) {
-            _ if self.is_root => None,
-            true => Some(self.path(field, n)),
-            false => Some(quote!(<#within as #krate::field::Path>::Leaf)),
-        }
+        (!self.is_root).then(|| quote!(<#within as #krate::field::Path>::Leaf))
     }
 
     /// The path of the field, whose name is the `n`th.
-    pub(crate) fn path<Part>(&self, field: &Field<'_, Part>, n: usize) -> TokenStream {
+    pub(crate) fn path(&self, n: usize) -> TokenStream {
         let (krate, within, names) = (self.krate, &self.within, &self.names);
-        let at = match guess::is_option(&field.node.ty) {
-            true => quote!(OptionAt),
-            false => quote!(At),
-        };
-        quote!(#krate::field::#at<#within, #names, #n>)
+        quote!(#krate::field::At<#within, #names, #n>)
     }
 }
 

@@ -132,7 +132,7 @@ impl NestedWriter<'_> {
         let krate = self.model.attr.krate();
         let place = self.place(&krate, ident, within);
         let values = named(fields).enumerate().map(|(n, (field, _))| {
-            let path = place.path(field, n);
+            let path = place.path(n);
             let value = match is_plain(field) {
                 true => quote!(#krate::Field::at::<#path>()),
                 false => {

@@ -60,17 +60,6 @@ pub(crate) fn may_have_fields(ty: &Type) -> bool {
     }
 }
 
-/// Whether the type is an `Option`, maybe in a `Box`.
-pub(crate) fn is_option(ty: &Type) -> bool {
-    match ty {
-        Type::Group(group) => is_option(&group.elem),
-        Type::Path(path) => path.path.segments.last().is_some_and(|last| {
-            last.ident == "Option" || inside("Box", last).is_some_and(is_option)
-        }),
-        _ => false,
-    }
-}
-
 /// Whether a type may be a time of another crate, or an `Option` of one.
 pub(crate) fn may_be_own_date(ty: &Type) -> bool {
     match ty {

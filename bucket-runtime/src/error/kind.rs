@@ -208,10 +208,6 @@ kinds! { collection;
         Line(number: u64) =>
             "line {number} could not be read; remove the cause, then import all lines again: what is there is \
              left as it is";
-        /// The field of a group, and a stored value, as text, that its type cannot represent.
-        GroupValue(field: &'static str, value: String) =>
-            "some items hold {value} in the field `{field}`, which its type cannot represent; exclude them \
-             with `exists`, or find them with a filter and correct them";
     }
 
     /// Whether the item's time, or a bucket's number, does not fit into an id. Nothing was stored.

@@ -80,7 +80,6 @@ fn of_items() -> Vec<Kind> {
         Kind::SumOverflow,
         Kind::Moved("key"),
         Kind::IncompleteRollup,
-        Kind::GroupValue("side", "\"buy\"".into()),
         Kind::TooLarge,
         Kind::ItemTooLarge {
             bytes: 200,

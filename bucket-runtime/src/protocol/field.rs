@@ -20,10 +20,7 @@ pub use self::{
         Fields, FieldsAt, FieldsInside, Inlined, Located, NoFields, StructFields, VariantFields,
     },
     ordered::{Custom, Date, Ordered, Plain},
-    path::{
-        AnyItem, At, AtVariant, InOption, Names, OptionAt, Path, Presence, Root, Shape, Tag,
-        Variants,
-    },
+    path::{AnyItem, At, AtVariant, Names, Path, Root, Shape, Tag, Variants},
     value::Value,
     variant::Variant,
 };
@@ -262,7 +259,7 @@ impl<T, V, S, P> Field<T, V, S, P> {
     }
 
     /// The condition that the value is of the variant that the field is inside of, if it is inside of one.
-    pub(crate) fn is_of_variant(&self) -> Node {
+    fn is_of_variant(&self) -> Node {
         variant::tested(self.variant)
     }
 
@@ -279,7 +276,7 @@ impl<T, V, S, P> Field<T, V, S, P> {
         let test = (0..self.arrays).fold(test, |test, _| doc! { "$elemMatch": test });
         Leaf {
             name: self.name,
-            is_key: self.id_text.is_some(),
+            is_key: self.is_key(),
             is_date: self.is_date,
             test,
             is_written_out: false,

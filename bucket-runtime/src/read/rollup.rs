@@ -1,6 +1,5 @@
 //! Adds up the rollups of buckets, on the server.
 
-mod groups;
 mod series;
 
 use std::{marker::PhantomData, ops::RangeBounds};
@@ -10,10 +9,7 @@ use mongodb::{
     bson::{Bson, DateTime, Document, doc},
 };
 
-pub use self::{
-    groups::{GroupRollup, GroupStream, GroupValue, RollupGroups},
-    series::{RollupSeries, RollupStream, WindowRollup},
-};
+pub use self::series::{RollupSeries, RollupStream, WindowRollup};
 use crate::{
     Bucket, Buckets, KeyRef, Result, Windowed,
     error::Kind,
@@ -137,7 +133,7 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
     pub(crate) async fn execute(self) -> Result<Rollup<T>> {
         self.target.name_call();
         let target = self.target.borrow();
-        let added_up = target.pipeline(self.pipeline(Bson::Null, false));
+        let added_up = target.pipeline(self.pipeline(Bson::Null));
         let rollup = match added_up.first(self.session).await? {
             Some(row) => read_rollup(&row),
             None => Rollup::empty(),
@@ -146,9 +142,9 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
     }
 
     /// Reads the rollups one by one, in the order of the grouping values.
-    async fn rows(self, group: Bson, is_on_items: bool) -> Result<DocumentCursor<'s, Document>> {
+    async fn rows(self, group: Bson) -> Result<DocumentCursor<'s, Document>> {
         self.target.name_call();
-        let mut pipeline = self.pipeline(group, is_on_items);
+        let mut pipeline = self.pipeline(group);
         pipeline.push(doc! { "$sort": { "_id": 1 } });
         let target = self.target.borrow();
         target.pipeline(pipeline).cursor(self.session).await
@@ -156,15 +152,15 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
 }
 
 impl<T: Bucket> ReadRollup<'_, T> {
-    /// The stages that add up the rollups for each value of the expression `group`, which may be on `items`.
-    fn pipeline(&self, group: Bson, is_on_items: bool) -> Vec<Document> {
+    /// The stages that add up the rollups for each value of the expression `group`.
+    fn pipeline(&self, group: Bson) -> Vec<Document> {
         let (spec, scope) = (&T::SPEC, self.target.scope.as_ref());
         let mut buckets = self.windows.buckets(spec, scope);
         if !self.query.filter.is_everything() {
             buckets = doc! { "$and": [buckets, self.query.buckets(spec, scope, None)] };
         }
         let mut stages = vec![doc! { "$match": buckets }];
-        if is_on_items || self.query.filter.is_on_items() {
+        if self.query.filter.is_on_items() {
             stages.extend(self.query.unwound_items(spec));
             stages.push(totals::of_item(spec));
         }

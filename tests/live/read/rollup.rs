@@ -1,7 +1,7 @@
 //! Rollups.
 
 #[cfg(not(feature = "bson-3"))]
-pub(crate) mod groups;
+pub(crate) mod filtered;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod kept;
 pub(crate) mod limits;

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{
     Field, Of, Plain, Variant,
-    path::{InOption, Path, Root},
+    path::{Path, Root},
 };
 
 /// A struct or an enum inside of items or parents. Derive it, and conditions can name its fields.
@@ -97,7 +97,7 @@ pub trait FieldsInside: 'static {
 }
 
 impl<V: FieldsInside> FieldsInside for Option<V> {
-    type At<T: 'static, P: Path> = V::At<T, InOption<P>>;
+    type At<T: 'static, P: Path> = V::At<T, P>;
 }
 
 impl<V: FieldsInside + ?Sized> FieldsInside for Box<V> {

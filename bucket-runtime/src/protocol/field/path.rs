@@ -1,7 +1,5 @@
 //! Paths to fields inside of values, as types: the compiler joins the names.
 
-use mongodb::bson::Bson;
-
 use super::Of;
 
 /// Where a struct or an enum stands within a document.
@@ -12,31 +10,9 @@ pub trait Path: 'static {
     /// The variant that this is inside of.
     const VARIANT: Option<&'static Tag>;
 
-    /// The path of a field here that leads no further.
-    type Leaf: Presence;
-}
-
-/// Whether a field may be missing because an `Option` around it is `None`.
-#[diagnostic::on_unimplemented(
-    message = "this is one of several values",
-    label = "a group has one value",
-    note = "help: use the field without `any_item()`"
-)]
-pub trait Presence {
-    /// The type that a read gives for a field of type `V`.
-    type Value<V>;
-
-    /// Reads a stored value by this function; `Null` stands for a missing one, too.
-    fn read<V>(stored: Bson, read: fn(Bson) -> Option<V>) -> Option<Self::Value<V>>;
-}
-
-#[diagnostic::do_not_recommend]
-impl Presence for () {
-    type Value<V> = V;
-
-    fn read<V>(stored: Bson, read: fn(Bson) -> Option<V>) -> Option<V> {
-        read(stored)
-    }
+    /// The path of a field here that leads no further, always `()`. Such fields name the path around them by it,
+    /// since the compiler refuses a struct that uses none of its parameters.
+    type Leaf;
 }
 
 /// The document itself.
@@ -47,28 +23,6 @@ impl Path for Root {
     const PATH: &'static str = "";
     const VARIANT: Option<&'static Tag> = None;
     type Leaf = ();
-}
-
-/// The path `P`, which is missing where an `Option` is `None`.
-#[derive(Debug)]
-pub struct InOption<P = ()>(Of<P>);
-
-impl<P: Path> Path for InOption<P> {
-    const PATH: &'static str = P::PATH;
-    const VARIANT: Option<&'static Tag> = P::VARIANT;
-    type Leaf = InOption;
-}
-
-#[diagnostic::do_not_recommend]
-impl<P> Presence for InOption<P> {
-    type Value<V> = Option<V>;
-
-    fn read<V>(stored: Bson, read: fn(Bson) -> Option<V>) -> Option<Option<V>> {
-        match stored {
-            Bson::Null => Some(None),
-            stored => read(stored).map(Some),
-        }
-    }
 }
 
 /// Any one of the items of an array.
@@ -86,39 +40,11 @@ impl<P: Path, F: Names, const N: usize> At<P, F, N> {
 impl<P: Path, F: Names + 'static, const N: usize> Path for At<P, F, N> {
     const PATH: &'static str = Self::TEXT.as_str();
     const VARIANT: Option<&'static Tag> = P::VARIANT;
-    type Leaf = P::Leaf;
-}
-
-#[diagnostic::do_not_recommend]
-impl<P: Path, F: Names, const N: usize> Presence for At<P, F, N> {
-    type Value<V> = <P::Leaf as Presence>::Value<V>;
-
-    fn read<V>(stored: Bson, read: fn(Bson) -> Option<V>) -> Option<Self::Value<V>> {
-        P::Leaf::read(stored, read)
-    }
-}
-
-/// The path of [`At`], of a field whose own values are `Option`s: `None` stands for a missing one, too.
-#[derive(Debug)]
-pub struct OptionAt<P, F, const N: usize>(Of<(P, F)>);
-
-impl<P: Path, F: Names + 'static, const N: usize> Path for OptionAt<P, F, N> {
-    const PATH: &'static str = At::<P, F, N>::PATH;
-    const VARIANT: Option<&'static Tag> = P::VARIANT;
-    type Leaf = P::Leaf;
-}
-
-#[diagnostic::do_not_recommend]
-impl<P: Path, F: Names, const N: usize> Presence for OptionAt<P, F, N> {
-    type Value<V> = V;
-
-    fn read<V>(stored: Bson, read: fn(Bson) -> Option<V>) -> Option<V> {
-        read(stored)
-    }
+    type Leaf = ();
 }
 
 /// The variant with the `N`th of the names of the enum `F`, below the path `P`. Conditions on its fields
-/// hold for this variant alone, so no `Option` around the enum is `None`.
+/// hold for this variant alone.
 #[derive(Debug)]
 pub struct AtVariant<P, F, const N: usize>(Of<(P, F)>);
 
@@ -150,15 +76,6 @@ impl<P: Path, F: Variants + 'static, const N: usize> Path for AtVariant<P, F, N>
     const PATH: &'static str = Self::TEXT.as_str();
     const VARIANT: Option<&'static Tag> = Some(Self::TAG);
     type Leaf = ();
-}
-
-#[diagnostic::do_not_recommend]
-impl<P: Path, F: Variants, const N: usize> Presence for AtVariant<P, F, N> {
-    type Value<V> = V;
-
-    fn read<V>(stored: Bson, read: fn(Bson) -> Option<V>) -> Option<V> {
-        read(stored)
-    }
 }
 
 /// The names of a struct's fields or of an enum's variants.
@@ -271,32 +188,5 @@ mod tests {
         let (outer, name) = ("o".repeat(MAX_PATH - 2), "n");
         assert_eq!(joined(&outer, name).as_str().len(), MAX_PATH);
         assert!(std::panic::catch_unwind(|| joined(&outer, "nn").len).is_err());
-    }
-
-    struct Named;
-
-    impl Names for Named {
-        const NAMES: &'static [&'static str] = &["a"];
-    }
-
-    impl Variants for Named {
-        const SHAPE: Shape = Shape::External;
-    }
-
-    #[test]
-    fn a_value_in_an_option_may_be_missing_and_another_one_may_not() {
-        fn read<P: Presence>(stored: impl Into<Bson>) -> Option<P::Value<i32>> {
-            P::read(stored.into(), |stored| stored.as_i32())
-        }
-        assert_eq!((read::<()>(7), read::<()>(Bson::Null)), (Some(7), None));
-        assert_eq!(read::<InOption>(7), Some(Some(7)));
-        assert_eq!(
-            (read::<InOption>(Bson::Null), read::<InOption>("x")),
-            (Some(None), None)
-        );
-        assert_eq!(read::<At<Root, Named, 0>>(7), Some(7));
-        assert_eq!(read::<At<InOption<Root>, Named, 0>>(Bson::Null), Some(None));
-        assert_eq!(read::<OptionAt<Root, Named, 0>>(7), Some(7));
-        assert_eq!(read::<AtVariant<Root, Named, 0>>(7), Some(7));
     }
 }

@@ -1,7 +1,7 @@
 //! Conditions, indexes and groups through lists, options and variants: what the server finds is what Rust finds
 //! among the same items.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
 use bucket_runtime::{Bucket, Buckets, Fields, Filter, mongodb::Database};
 use futures_util::TryStreamExt;
@@ -208,64 +208,4 @@ async fn indexes_through_lists_and_variants_find_the_buckets(Recorded(db, record
         assert_eq!(found.len(), 1, "{text}");
         assert_eq!(examined(&db, &record).await[0].documents, 1, "{text}");
     }
-}
-
-/// A group by a field inside of an `Option` has an `Option`, too: there are items without one.
-#[bucket_testkit::test]
-async fn groups_by_a_field_in_an_option_have_one_of_none(db: Live) {
-    let (orders, all) = filled(&db).await;
-    let of = |order: &Order, add: &mut BTreeMap<Option<String>, i64>| {
-        let city = order.office.as_ref().map(|office| office.city.clone());
-        *add.entry(city).or_default() += order.number;
-    };
-    let mut expected = BTreeMap::new();
-    all.iter().for_each(|order| of(order, &mut expected));
-    let mut groups = orders
-        .rollup_all()
-        .by(Order::FIELDS.office.city)
-        .await
-        .unwrap();
-    let mut found: BTreeMap<Option<String>, i64> = BTreeMap::new();
-    while let Some(group) = groups.try_next().await.unwrap() {
-        found.insert(group.value, group.rollup.number.sum() as i64);
-    }
-    assert_eq!(found, expected);
-    assert!(found.contains_key(&None));
-
-    // An `Option` in an `Option`, and a field two documents below one.
-    let mut floors = orders
-        .rollup_all()
-        .by(Order::FIELDS.office.floor)
-        .await
-        .unwrap();
-    let floor: Option<i32> = floors.try_next().await.unwrap().unwrap().value;
-    assert_eq!(floor, None);
-    let mut seats = orders
-        .rollup_all()
-        .by(Order::FIELDS.office.venue.seats)
-        .await
-        .unwrap();
-    let seat: Option<i32> = seats.try_next().await.unwrap().unwrap().value;
-    assert_eq!(seat, None);
-    // The group of a document.
-    let mut venues = orders
-        .rollup_all()
-        .by(Order::FIELDS.office.venue)
-        .await
-        .unwrap();
-    let venue: Option<Venue> = venues.try_next().await.unwrap().unwrap().value;
-    assert_eq!(venue, None);
-
-    // Of a variant there are no items without one.
-    let codes = orders
-        .rollup_all()
-        .by(Order::FIELDS.paid.bank.code)
-        .await
-        .unwrap();
-    let codes: Vec<i32> = codes
-        .map_ok(|group| group.value)
-        .try_collect()
-        .await
-        .unwrap();
-    assert_eq!(codes, [0, 1, 2, 3, 4]);
 }

@@ -111,7 +111,7 @@ pub(super) async fn read(db: Database) -> Result<()> {
     visits.count_all().filter(long).await?;
     visits.page_count(&1).await?;
     visits.rollup(&1).await?;
-    drain(visits.rollup(&1).per_window().await?).await?;
+    drain(visits.rollup(&1).per_windows(1).await?).await?;
     let books = Book::outliers(&db).await?;
     books.get_all(&1).await?;
     drain(books.extras(&1).await?).await?;

@@ -90,16 +90,14 @@ pub(super) async fn of_buckets(db: &Database, look: &mut Look) {
     look.at("visits", "page_count").await;
     visits.rollup(&1).await.unwrap();
     look.at("visits", "rollup").await;
-    visits.rollup(&1).per_window().await.unwrap().count().await;
-    look.at("visits", "rollup_series").await;
     visits
         .rollup(&1)
-        .by(Visit::FIELDS.visitor)
+        .per_windows(1)
         .await
         .unwrap()
         .count()
         .await;
-    look.at("visits", "rollup_groups").await;
+    look.at("visits", "rollup_series").await;
     let lines: Vec<_> = visits
         .export(&1)
         .await
