@@ -97,7 +97,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         "One rollup for each document's hour, also for those without a departure.",
     );
     let of_day = departures.rollup(AIRPORT).windows(day..next_day);
-    let hours = show!(story, of_day.per_windows(1).with_gaps().await?);
+    let hours = show!(story, of_day.per_windows(1).with_gaps(true).await?);
     println!("\n   from   departures   minutes late on average");
     let hours: Vec<_> = hours.try_collect().await?;
     for hour in &hours {

@@ -42,7 +42,7 @@ impl Verb for ImportFlat {
 async fn planned<T: Bucket>(db: &Database, flat: &Collection<Document>) -> Outcome {
     let (found, stored) = match T::buckets(db).create_indexes(false).await {
         Ok(buckets) => {
-            let before = buckets.import_flat(flat).dry_run().await?;
+            let before = buckets.import_flat(flat).dry_run(true).await?;
             (before.found, before.stored)
         }
         // Nobody has opened the collection, so no import has begun.

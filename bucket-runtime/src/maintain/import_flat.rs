@@ -61,6 +61,7 @@ pub struct ImportFlat<'p, T> {
     engine: Engine,
     flat: Collection<Document>,
     sort: Option<Document>,
+    is_dry: bool,
     progress: Box<dyn FnMut(ImportProgress) + Send + 'p>,
     item: std::marker::PhantomData<fn() -> T>,
 }
@@ -71,6 +72,7 @@ impl<'p, T: Bucket> ImportFlat<'p, T> {
             engine,
             flat,
             sort: None,
+            is_dry: false,
             progress: Box::new(|_| ()),
             item: std::marker::PhantomData,
         }
@@ -95,14 +97,15 @@ impl<'p, T: Bucket> ImportFlat<'p, T> {
             engine: self.engine,
             flat: self.flat,
             sort: self.sort,
+            is_dry: self.is_dry,
             progress: Box::new(progress),
             item: self.item,
         }
     }
 
-    /// Says what the import would begin with, and writes nothing: how many items the flat collection holds, and how many
-    /// of them an earlier call that was interrupted has stored. The server counts the documents, and reads all keys
-    /// unless the buckets are empty or there was such a call.
+    /// With `true` the call says what the import would begin with, and writes nothing: how many items the flat
+    /// collection holds, and how many of them an earlier call that was interrupted has stored. The server counts the
+    /// documents, and reads all keys unless the buckets are empty or there was such a call.
     ///
     /// # Errors
     ///
@@ -113,15 +116,14 @@ impl<'p, T: Bucket> ImportFlat<'p, T> {
     /// # use bucket_runtime::{Bucket, Buckets, mongodb::Database};
     /// # async fn example<Trade: Bucket>(db: Database, trades: Buckets<Trade>) -> bucket_runtime::Result<()> {
     /// let flat = db.collection::<Trade>("flat_trades");
-    /// let before = trades.import_flat(&flat).dry_run().await?;
+    /// let before = trades.import_flat(&flat).dry_run(true).await?;
     /// println!("{} items, of which {} are stored", before.found, before.stored);
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn dry_run(self) -> Result<ImportProgress> {
-        let (flat, order) = (Server::new(self.flat), flat::order(&T::SPEC, self.sort));
-        let pass = ImportPass::<T>::find(&self.engine, &flat, &order).await?;
-        Ok(pass.progress())
+    pub fn dry_run(mut self, dry: bool) -> Self {
+        self.is_dry = dry;
+        self
     }
 
     pub(crate) async fn execute(mut self) -> Result<ImportProgress> {
@@ -131,6 +133,9 @@ impl<'p, T: Bucket> ImportFlat<'p, T> {
         let mut resumptions = Resumptions::default();
         loop {
             let mut pass = ImportPass::<T>::find(&self.engine, &flat, &order).await?;
+            if self.is_dry {
+                return Ok(pass.progress());
+            }
             match pass.run(&order, &mut self.progress).await {
                 Ok(()) => return Ok(pass.progress()),
                 Err(error) => resumptions.count(error)?,

@@ -73,13 +73,13 @@ impl<'s, T: Bucket> Pages<'s, T> {
     /// # use bucket_runtime::{Bucket, Buckets, KeyRef};
     /// # use futures_util::TryStreamExt;
     /// # async fn example<Trade: Bucket>(trades: Buckets<Trade>, key: KeyRef<'_, Trade>) -> bucket_runtime::Result<()> {
-    /// let mut pages = trades.pages(key).skip_empty().await?;
+    /// let mut pages = trades.pages(key).skip_empty(true).await?;
     /// let first = pages.try_next().await?;
     /// # Ok(())
     /// # }
     /// ```
-    pub fn skip_empty(mut self) -> Self {
-        self.skip_empty = true;
+    pub fn skip_empty(mut self, skip: bool) -> Self {
+        self.skip_empty = skip;
         self
     }
 

@@ -116,7 +116,7 @@ async fn what_needs_a_replica_set_says_so_and_sends_nothing(standalone: &'static
     let refused = [
         Seconds10::change_capacity(&db).await.err(),
         marks.import_flat(&flat).await.err(),
-        marks.import_flat(&flat).dry_run().await.err(),
+        marks.import_flat(&flat).dry_run(true).await.err(),
         marks.watch(&1).await.err(),
         marks.watch_all().await.err(),
         albums.watch(&1).await.err(),

@@ -272,7 +272,11 @@ async fn is_taken_up<T: Ride>(db: &Database) {
         import_that_is_dropped(&buckets, &flat_of(db)).await;
         import_in_a_process_that_is_killed(db.name()).await;
     }
-    let before = buckets.import_flat(&flat_of(db)).dry_run().await.unwrap();
+    let before = buckets
+        .import_flat(&flat_of(db))
+        .dry_run(true)
+        .await
+        .unwrap();
     assert!(before.stored > 0, "no import was interrupted");
     let mut first = None;
     let import_flat = buckets.import_flat(&flat_of(db)).on_progress(|at| {
@@ -297,7 +301,11 @@ async fn a_target_that_holds_one_of_the_keys_is_refused_before_anything_is_writt
             .unwrap();
     }
     let before = ids(&buckets).await;
-    let planned = buckets.import_flat(&flat_of(&db)).dry_run().await.unwrap();
+    let planned = buckets
+        .import_flat(&flat_of(&db))
+        .dry_run(true)
+        .await
+        .unwrap();
     assert_eq!((planned.found, planned.stored), (100, 0));
     assert_eq!(ids(&buckets).await, before);
     buckets.import_flat(&flat_of(&db)).await.unwrap();
@@ -306,7 +314,7 @@ async fn a_target_that_holds_one_of_the_keys_is_refused_before_anything_is_writt
     let flat = flat_of(&db);
     let refused = [
         buckets.import_flat(&flat).await,
-        buckets.import_flat(&flat).dry_run().await,
+        buckets.import_flat(&flat).dry_run(true).await,
     ];
     for error in refused.map(Result::unwrap_err) {
         assert!(error.is_key_taken(), "{error}");

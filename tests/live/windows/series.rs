@@ -97,7 +97,7 @@ async fn agrees(buckets: &Buckets<Reading>, readings: &[Reading], from: i64, win
         let rows = expected(own.clone(), step);
         let rollup = || buckets.rollup(&sensor);
         assert_eq!(told(rollup().per_windows(windows)).await, rows);
-        let with_gaps = told(rollup().per_windows(windows).with_gaps()).await;
+        let with_gaps = told(rollup().per_windows(windows).with_gaps(true)).await;
         assert_eq!(with_gaps, filled(rows, step));
         let rows = expected(own.filter(is_later), step);
         assert_eq!(told(later(rollup()).per_windows(windows)).await, rows);
@@ -191,7 +191,7 @@ async fn a_rollup_without_fields_counts(db: Live) {
     let series = visits
         .rollup_all()
         .per_windows(1)
-        .with_gaps()
+        .with_gaps(true)
         .await
         .unwrap();
     let counts = series.map_ok(|window| window.rollup.count());
@@ -217,7 +217,12 @@ async fn a_series_ends_at_a_rollup_that_does_not_cover_its_items(db: Live) {
         .update_one(of_second, lost)
         .await
         .unwrap();
-    let mut series = buckets.rollup(&1).per_windows(1).with_gaps().await.unwrap();
+    let mut series = buckets
+        .rollup(&1)
+        .per_windows(1)
+        .with_gaps(true)
+        .await
+        .unwrap();
     assert_eq!(series.try_next().await.unwrap().unwrap().rollup.count(), 1);
     let error = series.try_next().await.unwrap_err();
     assert!(error.is_incomplete_rollup(), "{error}");
@@ -231,7 +236,11 @@ async fn a_series_ends_at_a_rollup_that_does_not_cover_its_items(db: Live) {
         .await
         .unwrap();
     for windows in [1, 2] {
-        let series = buckets.rollup(&1).per_windows(windows).with_gaps().await;
+        let series = buckets
+            .rollup(&1)
+            .per_windows(windows)
+            .with_gaps(true)
+            .await;
         let rollups = match series {
             Ok(series) => series.try_collect::<Vec<_>>().await,
             // Groups are computed from dates alone, so the server refuses.

@@ -107,8 +107,8 @@ impl<T: Bucket> fmt::Debug for WindowRollup<T> {
 impl<'s, T: Bucket> RollupSeries<'s, T> {
     /// Gives an empty rollup for each window, or group of windows, without items between two that have some, as a
     /// chart needs it. Otherwise these are left out.
-    pub fn with_gaps(mut self) -> Self {
-        self.gaps = true;
+    pub fn with_gaps(mut self, gaps: bool) -> Self {
+        self.gaps = gaps;
         self
     }
 
