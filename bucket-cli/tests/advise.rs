@@ -8,8 +8,12 @@ use std::{env, fs};
 
 use bucket_runtime::bson::{Bson, DateTime, Document, doc};
 
+#[path = "advised/judged.rs"]
+mod judged;
 #[path = "advised/newcomer.rs"]
 mod newcomer;
+#[path = "advised/own.rs"]
+mod own;
 #[path = "advised/shapes.rs"]
 mod shapes;
 
@@ -70,6 +74,35 @@ advises! {
     pages, "", "take the buckets over";
     machines, "", "take buckets for the items of `log`";
     grids, "", "take outliers with a threshold of 10 items in `rows`";
+}
+
+/// Every verdict of the table that differs is listed.
+async fn judge(newcomer: &Newcomer, all: Vec<judged::Judged>) {
+    let mut wrong = Vec::new();
+    for (name, documents, begin, says) in all {
+        newcomer.store(name, &documents).await;
+        let (code, report) = newcomer.advise(name, "").await;
+        let differs = |text: &&&str| match text.strip_prefix('!') {
+            Some(text) => report.contains(text),
+            None => !report.contains(**text),
+        };
+        let verdict = format!("\nverdict: {begin}");
+        if code != 0 || !report.contains(&verdict) || says.iter().find(differs).is_some() {
+            let missing: Vec<_> = says.iter().filter(differs).collect();
+            wrong.push(format!("expected: {begin} {missing:?}\n{report}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[bucket_testkit::test]
+async fn arrays_are_judged_as_experience_does(newcomer: Newcomer) {
+    judge(&newcomer, judged::arrays()).await;
+}
+
+#[bucket_testkit::test]
+async fn series_are_judged_as_experience_does(newcomer: Newcomer) {
+    judge(&newcomer, judged::series()).await;
 }
 
 #[bucket_testkit::test]
@@ -171,6 +204,19 @@ async fn buckets_in_any_order_are_counted_alike(newcomer: Newcomer) {
             assert!(code == 0 && report.contains(&figures), "{name}\n{report}");
         }
     }
+}
+
+/// The struct for a collection of ours has the attributes that its indexes and its buckets show.
+#[bucket_testkit::test]
+async fn our_buckets_get_the_attributes_that_are_there(newcomer: Newcomer) {
+    own::write(&newcomer.db).await;
+    expect(
+        &newcomer,
+        "ledgers",
+        "",
+        "guarded by the index `bucket_open`",
+    )
+    .await;
 }
 
 /// Which documents reach 16 MiB, and when, is told by a time in the items; without one, by nothing.

@@ -14,6 +14,8 @@ use serde::de::DeserializeOwned;
 
 #[path = "advised/newcomer.rs"]
 mod newcomer;
+#[path = "advised/own.rs"]
+mod own;
 #[path = "advised/shapes.rs"]
 mod shapes;
 
@@ -170,4 +172,42 @@ advised! {
         super::rows(new, "machines", vec![super::doc! { "$unwind": "$log" }, stages, super::doc! { "$out": "machines_log_flat" }]).await;
         super::import::<Advised>(new, "machines_log_flat", &["_id"]).await;
     };
+}
+
+#[allow(dead_code, unreachable_pub, missing_docs, reason = "printed code")]
+mod ledgers {
+    include!("advised/ledgers.rs");
+
+    /// The struct opens the collection of another one with all of its indexes and rollups, and knows each item.
+    #[bucket_testkit::test]
+    async fn opens_what_another_struct_has_written(newcomer: super::Newcomer) {
+        use futures_util::TryStreamExt;
+
+        super::own::write(&newcomer.db).await;
+        let indexes = newcomer.db.collection::<super::Document>("ledgers");
+        let indexes = async || indexes.list_index_names().await.unwrap();
+        let before = indexes().await;
+        let ledgers = Ledger::buckets(&newcomer.db)
+            .check_items(true)
+            .await
+            .unwrap();
+        let items = ledgers.all_items().await.unwrap();
+        let items: Vec<Ledger> = items.try_collect().await.unwrap();
+        assert_eq!(items.len(), 240);
+        for item in &items {
+            let appended = ledgers.append(item).await.unwrap();
+            assert_eq!(appended, bucket_runtime::Appended::AlreadyThere);
+        }
+        assert!(
+            Ledger::verify(&newcomer.db)
+                .await
+                .unwrap()
+                .problems
+                .is_empty()
+        );
+        let totals = ledgers.rollup_all().await.unwrap();
+        assert_eq!(totals.cents.sum(), 239 * 240 * 50);
+        assert_eq!(totals.grams.max(), Some(59.5));
+        assert_eq!(indexes().await, before);
+    }
 }

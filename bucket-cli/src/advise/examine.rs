@@ -8,7 +8,6 @@ use bucket_runtime::bson::{Document, doc};
 
 use super::code;
 use super::kind::{self, Hints, Known, Subject};
-use super::measure::fill::capacity;
 use super::measure::heat::{HeatFields, HeatKeys};
 use super::picture::HeatPicture;
 use super::plan::{Choice, Verdict};
@@ -61,12 +60,15 @@ pub(super) async fn collection(
         indexes: &keys,
         is_all: scan.is_all,
     };
-    let (subject, weighed) = kind::find(&known, hints)?;
+    let (mut subject, weighed) = kind::find(&known, hints)?;
+    if let Subject::Buckets(layout) = &mut subject {
+        layout.read_window(&indexes);
+    }
     let _counting = Progress::waiting("the server counts");
     let (kind, verdict) = match &subject {
         Subject::Buckets(layout) => (
             "buckets",
-            buckets::judge(&source, &scan, layout, capacity(&indexes), reading).await?,
+            buckets::judge(&source, &scan, layout, &indexes, reading).await?,
         ),
         Subject::Arrays(array) => (
             "documents with an array that grows",
@@ -85,6 +87,10 @@ pub(super) async fn collection(
         is_all: scan.is_all,
         kind,
         weighed,
+        corrections: match &verdict.choice {
+            Choice::Leave => Vec::new(),
+            _ => kind::corrections(&scan.shape, &subject),
+        },
         code: code::write(&verdict.choice, true),
         page_code: code::write(&verdict.choice, reading.has_values),
         pictures: verdict.pictures,

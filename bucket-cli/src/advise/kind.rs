@@ -9,9 +9,10 @@ use bucket_runtime::bson::Document;
 use self::arrays::ArrayLayout;
 use self::buckets::BucketLayout;
 use self::flat::FlatLayout;
+use super::figures::thousands;
 use super::refusal::Refusal;
 use super::shape::DocumentShape;
-use super::shape::value::ValueKind;
+use super::shape::value::{ValueKind, ValueShape};
 
 /// An array of more items can be what grows, even if other fields take more bytes.
 const LONG: u64 = 50;
@@ -59,6 +60,65 @@ pub(super) enum Subject {
     Flat(FlatLayout),
     /// None of these.
     Unclear,
+}
+
+/// What to correct before the struct reads every document: the few that differ from all others.
+pub(super) fn corrections(shape: &DocumentShape, subject: &Subject) -> Vec<String> {
+    let documents = shape.documents;
+    let keys = |names: &[String]| -> Vec<(String, &[ValueKind])> {
+        let types = |name: &String| flat::key_types(shape.get(name)?, documents);
+        let keys = names.iter().map(|name| (name.clone(), types(name)));
+        keys.filter_map(|(name, types)| Some((name, types?)))
+            .collect()
+    };
+    let fields = match subject {
+        Subject::Flat(layout) => {
+            let time = layout.time.iter().map(|time| (time.clone(), DATE));
+            keys(&layout.key).into_iter().chain(time).collect()
+        }
+        Subject::Arrays(layout) => {
+            let mut fields = keys(&["_id".to_owned()]);
+            fields.push((layout.array.clone(), ARRAY));
+            fields
+        }
+        Subject::Buckets(_) | Subject::Unclear => Vec::new(),
+    };
+    let correction = |(name, types): &(String, &[ValueKind])| {
+        let value = shape.get(name)?;
+        // A parent may lack its array.
+        let of = match *types == ARRAY {
+            true => value.present(),
+            false => documents,
+        };
+        let strays = strays(value, types, of);
+        (!strays.is_empty())
+            .then(|| format!("`{name}` is {strays} of {} documents", thousands(documents)))
+    };
+    fields.iter().filter_map(correction).collect()
+}
+
+const DATE: &[ValueKind] = &[ValueKind::Date];
+
+const ARRAY: &[ValueKind] = &[ValueKind::Array];
+
+/// The values that are not of these types, as text: what they are, and in how many documents.
+fn strays(value: &ValueShape, types: &[ValueKind], of: u64) -> String {
+    let others = value.types().into_iter();
+    let others = others.filter(|kind| !types.contains(kind));
+    let others = others.map(|kind| (format!("of type {}", kind.name()), value.count(kind)));
+    let fractions = match types.contains(&ValueKind::Int32) {
+        true => value.fractions,
+        false => 0,
+    };
+    let all = std::iter::once((
+        "missing or null".to_owned(),
+        of.saturating_sub(value.present()),
+    ))
+    .chain(others)
+    .chain([("a fraction".to_owned(), fractions)]);
+    let all = all.filter(|(_, documents)| *documents > 0);
+    let all = all.map(|(what, documents)| format!("{what} in {}", thousands(documents)));
+    all.collect::<Vec<_>>().join(" and ")
 }
 
 /// What the collection is, and the candidates that were weighed, as lines of text.

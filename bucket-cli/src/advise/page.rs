@@ -13,7 +13,7 @@ mod svg;
 use self::html::{code, escape, prose};
 use self::section::Section;
 use super::picture::Picture;
-use super::report::Findings;
+use super::report::{CORRECTIONS, Findings};
 
 const STYLE: &str = include_str!("page/style.css");
 
@@ -113,7 +113,7 @@ fn pictures(pictures: &[Picture]) -> String {
     sections.collect()
 }
 
-/// The code and the commands; what was weighed; the figures as text.
+/// The code and the commands; what to correct, and what was weighed; the figures as text.
 fn rest(findings: &Findings) -> String {
     let mut all = String::new();
     let lists = [
@@ -123,12 +123,16 @@ fn rest(findings: &Findings) -> String {
     for (title, lines) in lists.into_iter().filter(|(_, lines)| !lines.is_empty()) {
         all += &Section::of_html(title, code(title, lines)).html();
     }
-    if !findings.weighed.is_empty() {
-        let items = findings.weighed.iter();
+    let lists = [
+        (&*capital(CORRECTIONS), &findings.corrections),
+        ("What was weighed", &findings.weighed),
+    ];
+    for (title, lines) in lists.into_iter().filter(|(_, lines)| !lines.is_empty()) {
+        let items = lines.iter();
         let items: String = items
             .map(|line| format!("<li>{}</li>\n", prose(line)))
             .collect();
-        all += &Section::of_html("What was weighed", format!("<ul>\n{items}</ul>\n")).html();
+        all += &Section::of_html(title, format!("<ul>\n{items}</ul>\n")).html();
     }
     if !findings.figures.is_empty() {
         let text = code("The figures as text", &findings.figures);

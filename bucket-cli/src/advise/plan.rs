@@ -1,6 +1,7 @@
 //! A struct to write: its pattern, its limits, and its fields with the values that were seen.
 
 use super::kind::buckets::IdOrdinal;
+use super::kind::buckets::settings::OwnSettings;
 use super::picture::Picture;
 use super::shape::DocumentShape;
 use super::shape::value::ValueShape;
@@ -41,6 +42,8 @@ pub(super) struct BucketPlan<'s> {
     pub(super) items: String,
     pub(super) count: String,
     pub(super) origin: Origin,
+    /// The attributes that the collection shows.
+    pub(super) settings: OwnSettings,
     /// Comments at the end of the struct.
     pub(super) remarks: Vec<String>,
 }

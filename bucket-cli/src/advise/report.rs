@@ -6,6 +6,9 @@ use super::code::Code;
 use super::figures::thousands;
 use super::picture::Picture;
 
+/// The heading of what few documents have, and no struct reads.
+pub(super) const CORRECTIONS: &str = "to correct, since the struct reads the other documents alone";
+
 /// What was found out about a collection.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
@@ -19,6 +22,8 @@ pub(super) struct Findings {
     pub(super) verdict: String,
     /// The candidates for key, time and array that were weighed.
     pub(super) weighed: Vec<String>,
+    /// What to correct before the struct reads every document.
+    pub(super) corrections: Vec<String>,
     pub(super) figures: Vec<String>,
     pub(super) code: Code,
     pub(super) pictures: Vec<Picture>,
@@ -33,6 +38,7 @@ impl Findings {
         lines.push(self.holds());
         lines.push(String::new());
         lines.push(format!("verdict: {}", self.verdict));
+        lines.extend(section(CORRECTIONS, &self.corrections));
         lines.extend(section("weighed", &self.weighed));
         lines.extend(section("figures", &self.figures));
         if !self.code.rust.is_empty() {
@@ -80,6 +86,7 @@ impl Findings {
             "read": self.read,
             "kind": self.kind,
             "verdict": self.verdict,
+            "corrections": self.corrections,
             "weighed": self.weighed,
             "figures": self.figures,
             "code": self.code.rust.join("\n"),

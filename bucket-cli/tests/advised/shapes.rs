@@ -7,28 +7,28 @@ use bucket_runtime::bson::{Binary, Bson, DateTime, Document, Timestamp, Uuid, do
 /// The first second of all invented times.
 const BEGIN: i64 = 1_700_000_000;
 
-fn at(seconds: i64) -> DateTime {
+pub(super) fn at(seconds: i64) -> DateTime {
     DateTime::from_millis((BEGIN + seconds) * 1000)
 }
 
-fn oid(n: u64) -> ObjectId {
+pub(super) fn oid(n: u64) -> ObjectId {
     let mut bytes = [7; 12];
     bytes[4..].copy_from_slice(&n.to_be_bytes());
     ObjectId::from_bytes(bytes)
 }
 
 /// A number that looks random, and is the same in every run.
-fn mixed(n: u64) -> u64 {
+pub(super) fn mixed(n: u64) -> u64 {
     let n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     (n ^ (n >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb) >> 33
 }
 
 /// One of these texts, in turn.
-fn one_of(texts: &[&'static str], n: u64) -> &'static str {
+pub(super) fn one_of(texts: &[&'static str], n: u64) -> &'static str {
     texts[usize::try_from(n).unwrap() % texts.len()]
 }
 
-fn repeat(n: u64, document: impl Fn(u64) -> Document) -> Vec<Document> {
+pub(super) fn repeat(n: u64, document: impl Fn(u64) -> Document) -> Vec<Document> {
     (0..n).map(document).collect()
 }
 

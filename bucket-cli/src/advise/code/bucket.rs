@@ -5,6 +5,7 @@ use super::names::{self, plain};
 use super::types::Types;
 use crate::advise::figures::window;
 use crate::advise::kind::buckets::IdOrdinal;
+use crate::advise::kind::flat::key_types;
 use crate::advise::plan::{BucketPlan, Member, Origin};
 use crate::advise::shape::value::ValueKind;
 
@@ -25,7 +26,7 @@ pub(super) fn write(plan: &BucketPlan<'_>, has_values: bool) -> (String, Vec<Str
         |member: &Member<'_>| member.is_key || plan.ending.time() == Some(&*member.name);
     let Selection { members, rest } = Selection::of(&mut types, &plan.members, is_needed);
     let (rule, body) = fields::write(&mut types, &members, |types, member, _| {
-        special(types, member, &plan.ending)
+        special(types, member, plan)
     });
     let mut lines = vec!["#[derive(Debug, Clone, PartialEq, Bucket)]".to_owned()];
     lines.extend(rule.map(|rule| format!("#[serde(rename_all = {:?})]", rule.name())));
@@ -63,28 +64,32 @@ pub(super) fn attribute(name: &str, arguments: &[String]) -> Vec<String> {
     lines
 }
 
-/// The type of a key field or of the time; others are ordinary.
-fn special(types: &mut Types, member: &Member<'_>, ending: &IdOrdinal) -> Option<Special> {
+/// The type of a key field, of the time or of the field that tells items apart, and the attribute; others are ordinary.
+fn special(types: &mut Types, member: &Member<'_>, plan: &BucketPlan<'_>) -> Option<Special> {
+    let words = plan.settings.words.get(&member.name);
+    let attributes = words.map(|words| format!("#[bucket({})]", words.join(", ")));
+    let attributes = attributes.into_iter().collect();
+    let is_unique = words.is_some_and(|words| words.contains(&"unique"));
     if member.is_key {
         return Some(Special {
             rust: Some(key_type(types, member)),
-            attributes: Vec::new(),
+            attributes,
         });
     }
-    let is_time = ending.time() == Some(&*member.name);
-    is_time.then(|| Special {
-        rust: Some(types.of(&member.name, member.value)),
-        attributes: Vec::new(),
-    })
+    let is_time = plan.ending.time() == Some(&*member.name);
+    let rust = match member.value.types()[..] {
+        _ if is_time => Some(types.of_kind(ValueKind::Date, &member.name, member.value)),
+        [ValueKind::Text] if is_unique => Some("String".into()),
+        _ => is_unique.then(|| types.of(&member.name, member.value)),
+    };
+    Some(Special { rust, attributes })
 }
 
 /// The type of a key field or an id: all integers are stored alike, and texts are no enum.
 pub(super) fn key_type(types: &mut Types, member: &Member<'_>) -> super::types::RustType {
-    match member.value.types()[..] {
+    match key_types(member.value, member.of).unwrap_or(&[]) {
         [ValueKind::Text] => "String".into(),
-        [ValueKind::ObjectId | ValueKind::Uuid | ValueKind::Bool] => {
-            types.of(&member.name, member.value)
-        }
+        [kind] => types.of_kind(*kind, &member.name, member.value),
         _ => "i64".into(),
     }
 }
@@ -118,6 +123,11 @@ fn arguments(plan: &BucketPlan<'_>, members: &[Member<'_>]) -> Vec<String> {
     if taken("items") && plan.items == "items" {
         all.push("items = \"bucket_items\"".to_owned());
     }
+    let settings = &plan.settings;
+    let after = settings.expire_after.map(window);
+    all.extend(after.map(|after| format!("expire_after = {after:?}")));
+    let rollup = settings.rollup.iter().filter(|name| *name != "rollup");
+    all.extend(rollup.map(|name| format!("rollup = {name:?}")));
     if taken("window") && matches!(plan.ending, IdOrdinal::Window(..)) {
         all.push("window = \"bucket_window\"".to_owned());
     }

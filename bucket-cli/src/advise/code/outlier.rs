@@ -96,7 +96,7 @@ fn special(types: &mut Types, member: &Member<'_>, plan: &OutlierPlan<'_>) -> Op
 }
 
 fn array(types: &mut Types, member: &Member<'_>) -> Special {
-    let mut rust: RustType = types.of(&member.name, member.value);
+    let mut rust: RustType = types.of_kind(ValueKind::Array, &member.name, member.value);
     let mut attributes = vec!["#[outlier(items)]".to_owned()];
     if member.value.seen < member.of {
         attributes.insert(0, "#[serde(default)]".to_owned());

@@ -101,7 +101,8 @@ impl Types {
         }
     }
 
-    fn of_kind(&mut self, kind: ValueKind, name: &str, value: &ValueShape) -> RustType {
+    /// The type of values of this kind.
+    pub(super) fn of_kind(&mut self, kind: ValueKind, name: &str, value: &ValueShape) -> RustType {
         match kind {
             ValueKind::Bool => "bool".into(),
             ValueKind::Int32 => "i32".into(),

@@ -1,11 +1,13 @@
 //! The figures of buckets.
 
 use bucket_runtime::bson::Document;
+use bucket_runtime::mongodb::IndexModel;
 use futures_util::future::try_join3;
 
 use super::{Reading, counted_or_sampled, draw_heat};
+use crate::advise::kind::buckets::settings::OwnSettings;
 use crate::advise::kind::buckets::{BucketLayout, IdLayout, IdOrdinal};
-use crate::advise::measure::fill::{Fill, busiest_minute, out_of_order, several_open};
+use crate::advise::measure::fill::{Fill, busiest_minute, capacity, out_of_order, several_open};
 use crate::advise::measure::heat::{self, HeatFields};
 use crate::advise::measure::whole;
 use crate::advise::plan::Verdict;
@@ -21,7 +23,7 @@ pub(super) async fn judge<'s>(
     source: &'s Source,
     scan: &'s Scan,
     layout: &'s BucketLayout,
-    capacity: Option<u64>,
+    indexes: &[IndexModel],
     reading: &Reading,
 ) -> Result<Verdict<'s>, Refusal> {
     let (items, ids) = (&layout.items, layout.ids.as_ref());
@@ -39,6 +41,7 @@ pub(super) async fn judge<'s>(
     )
     .await?;
     let (rows, is_exact) = fill;
+    let capacity = capacity(indexes);
     let fill = Fill::of_rows(&rows, capacity);
     let open = ids.map(|ids| {
         let is_window = matches!(ids.ordinal, IdOrdinal::Window(..));
@@ -49,6 +52,7 @@ pub(super) async fn judge<'s>(
         collection: source.name(),
         shape: &scan.shape,
         layout,
+        settings: OwnSettings::of(indexes, &scan.shape, layout),
         has_index: capacity.is_some(),
         is_exact,
         is_all: reading.is_all,

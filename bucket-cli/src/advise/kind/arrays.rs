@@ -2,10 +2,10 @@
 
 use bucket_runtime::bson::{Bson, doc};
 
-use super::{has_dates, is_odd, is_time_name};
+use super::{ARRAY, DATE, has_dates, is_odd, is_time_name, strays};
 use crate::advise::figures::thousands;
 use crate::advise::refusal::Refusal;
-use crate::advise::shape::value::ValueKind;
+use crate::advise::shape::value::{HUGE_BYTES, ValueKind};
 use crate::advise::shape::{DocumentShape, FieldShape};
 
 /// A shorter array, such as a pair of coordinates or some tags, is a value.
@@ -14,7 +14,7 @@ const SHORT: u64 = 10;
 /// A name that is empty, contains a point or begins with a dollar sign.
 const ODD: &str = "a name that has another meaning in updates and paths";
 
-/// An array whose length differs from document to document.
+/// An array that may grow: its length differs from document to document, or it is large in all of them.
 #[derive(Debug, PartialEq)]
 pub(in crate::advise) struct GrowingArray {
     pub(in crate::advise) name: String,
@@ -88,18 +88,22 @@ impl Since {
 pub(in crate::advise) fn weigh(shape: &DocumentShape) -> (Option<GrowingArray>, Vec<String>) {
     let mut found: Vec<_> = shape.fields.iter().filter_map(growing).collect();
     found.sort_by_key(|(field, _)| std::cmp::Reverse(field.bytes()));
+    let is_mixed = |field: &FieldShape| !field.value.is_usually(ARRAY, field.value.present());
     let line = |(field, longest): &(&FieldShape, u64)| {
         let (name, longest) = (&field.name, thousands(*longest));
         let share = field.value.present() * 100 / shape.documents.max(1);
-        match is_odd(name) {
-            true => format!("not the array: `{name}`, {ODD}"),
-            false => {
-                format!("array `{name}`: up to {longest} items, in {share} % of the documents")
+        match (is_odd(name), is_mixed(field)) {
+            (true, _) => format!("not the array: `{name}`, {ODD}"),
+            (_, true) => {
+                let strays = strays(&field.value, ARRAY, field.value.present());
+                format!("not the array: `{name}`, {strays} of the documents")
             }
+            _ => format!("array `{name}`: up to {longest} items, in {share} % of the documents"),
         }
     };
     let lines = found.iter().map(line).collect();
-    let mut fit = found.iter().filter(|(field, _)| !is_odd(&field.name));
+    let fit = |field: &FieldShape| !is_odd(&field.name) && !is_mixed(field);
+    let mut fit = found.iter().filter(|(field, _)| fit(field));
     let array = fit.next().map(|(field, longest)| GrowingArray {
         name: field.name.clone(),
         longest: *longest,
@@ -108,11 +112,15 @@ pub(in crate::advise) fn weigh(shape: &DocumentShape) -> (Option<GrowingArray>, 
     (array, lines)
 }
 
-/// A field whose arrays differ in length, and the longest of them.
+/// A field whose arrays differ in length, or are large and no vectors, and the longest of them.
 fn growing(field: &FieldShape) -> Option<(&FieldShape, u64)> {
-    let (least, most) = field.value.lengths?;
-    let is_always = field.value.types() == [ValueKind::Array];
-    (is_always && most > least && most >= SHORT).then_some((field, most))
+    let value = &field.value;
+    let (_, longest) = value.lengths?;
+    let items = value.items.as_deref();
+    let is_vector = items.is_some_and(|items| items.types() == [ValueKind::Double]);
+    let is_large = value.bytes >= HUGE_BYTES * value.count(ValueKind::Array) && !is_vector;
+    let is_growing = longest >= SHORT && (is_large || !value.has_alike_arrays());
+    is_growing.then_some((field, longest))
 }
 
 /// The time that tells since when documents grow: the one that the user has named, that of an `ObjectId`, or a date
@@ -132,7 +140,7 @@ fn since(shape: &DocumentShape, array: &str, named: Option<&String>) -> Option<S
     }
     if shape
         .get("_id")
-        .is_some_and(|id| id.types() == [ValueKind::ObjectId])
+        .is_some_and(|id| id.is_usually(&[ValueKind::ObjectId], shape.documents))
     {
         return Some(Since::Id);
     }
@@ -142,11 +150,10 @@ fn since(shape: &DocumentShape, array: &str, named: Option<&String>) -> Option<S
 
 /// The field with the earliest dates, preferably one whose name is that of a time.
 fn earliest(shape: &DocumentShape) -> Option<String> {
-    let dates = shape.fields.iter().filter(|field| {
-        field.value.types() == [ValueKind::Date]
-            && shape.is_always(&field.value)
-            && !is_odd(&field.name)
-    });
+    let dates = shape
+        .fields
+        .iter()
+        .filter(|field| field.value.is_usually(DATE, shape.documents) && !is_odd(&field.name));
     let best = dates.min_by_key(|field| (!is_time_name(&field.name), field.value.dates));
     best.map(|field| field.name.clone())
 }

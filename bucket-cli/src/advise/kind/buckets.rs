@@ -1,5 +1,7 @@
 //! Whether documents are buckets, and how their ids are made.
 
+pub(in crate::advise) mod settings;
+
 use bucket_runtime::bson::{Bson, DateTime, Document};
 
 use crate::advise::scan::order::BucketTimes;
@@ -95,10 +97,13 @@ pub(in crate::advise) fn find(examples: &[Document]) -> Option<BucketLayout> {
 
 /// The array of documents, and the number that equals its length.
 fn items_and_count(buckets: &[&Document]) -> Option<(String, String)> {
-    let first = buckets.first()?;
-    let arrays = first
+    let has_items = |value: &Bson| value.as_array().is_some_and(|items| has_documents(items));
+    // A bucket may be empty.
+    let mut filled = buckets
         .iter()
-        .filter(|(_, value)| value.as_array().is_some_and(|items| has_documents(items)));
+        .filter(|bucket| bucket.values().any(has_items));
+    let first = filled.next()?;
+    let arrays = first.iter().filter(|(_, value)| has_items(value));
     for (items, _) in arrays {
         let counts = first
             .iter()
@@ -125,16 +130,15 @@ fn ids(buckets: &[&Document], items: &str, count: &str) -> Option<IdLayout> {
     let split: Vec<_> = (buckets.iter())
         .filter_map(|bucket| Some((*bucket, split(bucket, items, count)?)))
         .collect();
-    let (_, first) = split.first()?;
-    let alike: Vec<_> = split
-        .iter()
-        .filter(|(_, id)| {
+    let alike = |(_, first): &(&Document, SplitId<'_>)| -> Vec<_> {
+        let made = |id: &SplitId<'_>| {
             (&id.key, id.last, id.ordinal.len()) == (&first.key, first.last, first.ordinal.len())
-        })
-        .collect();
-    if alike.len() * 100 < buckets.len() * MOST || first.key.is_empty() {
-        return None;
-    }
+        };
+        split.iter().filter(|(_, id)| made(id)).collect()
+    };
+    let mut ways = split.iter().map(alike);
+    let alike = ways.find(|alike| alike.len() * 100 >= buckets.len() * MOST)?;
+    let (_, first) = alike.first().filter(|(_, id)| !id.key.is_empty())?;
     let numbered: Option<Vec<_>> = alike
         .iter()
         .map(|(bucket, id)| Some((*bucket, id.ordinal.parse::<u64>().ok()?)))
@@ -248,9 +252,10 @@ fn time_field(buckets: &[(&Document, u64)], items: &str) -> Option<String> {
     let dates = first
         .iter()
         .filter(|(_, value)| matches!(value, Bson::DateTime(_)));
-    let is_always = |name: &&String| {
-        let mut elements = all.iter().flat_map(|(elements, _)| elements);
-        elements.all(|element| element.get_datetime(name).is_ok())
+    let elements = || all.iter().flat_map(|(elements, _)| elements);
+    let is_usual = |name: &&String| {
+        let timed = elements().filter(|element| element.get_datetime(name).is_ok());
+        timed.count() * 100 >= elements().count() * MOST
     };
     let agreeing = |name: &&String| {
         let agrees = |(elements, number): &&(Vec<Document>, u64)| {
@@ -261,7 +266,7 @@ fn time_field(buckets: &[(&Document, u64)], items: &str) -> Option<String> {
         };
         all.iter().filter(agrees).count()
     };
-    let names = dates.map(|(name, _)| name).filter(is_always);
+    let names = dates.map(|(name, _)| name).filter(is_usual);
     // Of equal fields the first one wins.
     let names: Vec<_> = names.collect();
     names.into_iter().rev().max_by_key(agreeing).cloned()

@@ -1,21 +1,35 @@
 //! Which fields of flat documents are the key and the time.
 
+use std::cmp::Reverse;
+
 use bucket_runtime::bson::Document;
 
-use super::{Hints, Known, check_exists, has_dates, is_odd, is_time_name};
-use crate::advise::figures::{counted, thousands};
+use super::{DATE, Hints, Known, check_exists, has_dates, is_odd, is_time_name, strays};
+use crate::advise::figures::{counted, percent, thousands};
 use crate::advise::refusal::Refusal;
 use crate::advise::shape::value::{MOST_DISTINCT, ValueKind, ValueShape};
 use crate::advise::shape::{DocumentShape, FieldShape};
 
 /// Words that name whatever has a series.
-const OWNERS: [&str; 10] = [
-    "account", "customer", "device", "host", "meter", "sensor", "station", "symbol", "ticker",
-    "user",
+const OWNERS: [&str; 14] = [
+    "account", "client", "customer", "device", "host", "machine", "meter", "patient", "player",
+    "sensor", "station", "symbol", "ticker", "user",
+];
+
+/// Words that name what is measured or counted.
+const MEASURES: [&str; 18] = [
+    "age", "amount", "cents", "count", "delay", "distance", "duration", "height", "humidity",
+    "level", "price", "pulse", "qty", "quantity", "score", "size", "value", "weight",
 ];
 
 /// A field that has no more distinct values is a state or a group rather than a key.
 const FEW_VALUES: usize = 8;
+
+/// A field with so many times the values of another tells series apart better.
+const FAR_MORE: usize = 10;
+
+/// Each value of a number that nothing marks as a key has so many documents on average.
+const REPEATED: u64 = 20;
 
 /// Names that stand beside the key in a bucket.
 const RESERVED: [&str; 4] = ["sealed", "capacity", "oversize", "newest"];
@@ -27,10 +41,10 @@ pub(in crate::advise) struct FlatLayout {
     pub(in crate::advise) time: Option<String>,
 }
 
-/// A field that could be the key: how well it fits, or why it does not.
+/// A field that could be the key: how much marks it as one, or why it cannot be.
 struct KeyCandidate<'s> {
     field: &'s FieldShape,
-    fit: Result<i32, String>,
+    marks: Result<i32, String>,
 }
 
 /// The key and the time, and all candidates as lines of text.
@@ -38,35 +52,30 @@ pub(in crate::advise) fn weigh(
     known: &Known<'_>,
     hints: &Hints,
 ) -> Result<(Option<FlatLayout>, Vec<String>), Refusal> {
-    let fields = known
+    let mut candidates: Vec<_> = known
         .shape
         .fields
         .iter()
-        .filter(|field| field.name != "_id");
-    let mut candidates: Vec<_> = fields
-        .map(|field| KeyCandidate {
-            fit: fit(field, known),
-            field,
+        .filter_map(|field| {
+            let marks = marks(field, known)?;
+            Some(KeyCandidate { field, marks })
         })
         .collect();
-    candidates.retain(|candidate| !is_measurement(candidate, known));
     // The sort is stable: of equal candidates the first field wins.
-    candidates
-        .sort_by_key(|candidate| std::cmp::Reverse(*candidate.fit.as_ref().unwrap_or(&i32::MIN)));
+    candidates.sort_by_key(|candidate| Reverse(*candidate.marks.as_ref().unwrap_or(&i32::MIN)));
+    let key = match hints.key.is_empty() {
+        false => named_key(known.shape, &hints.key)?,
+        true => best(&candidates)
+            .map(|best| vec![best.name.clone()])
+            .unwrap_or_default(),
+    };
+    // The key comes first.
+    candidates.sort_by_key(|candidate| !key.contains(&candidate.field.name));
     let lines = candidates
         .iter()
         .take(6)
-        .map(|candidate| line(candidate, known));
+        .map(|candidate| line(candidate, known, &key));
     let mut lines: Vec<_> = lines.collect();
-    let key = match hints.key.is_empty() {
-        false => named_key(known.shape, &hints.key)?,
-        true => {
-            let best = candidates.first();
-            let best = best.filter(|best| best.fit.as_ref().is_ok_and(|fit| *fit >= 0));
-            best.map(|best| vec![best.field.name.clone()])
-                .unwrap_or_default()
-        }
-    };
     let (time, times) = time(known, &key);
     lines.extend(times);
     if let Some(name) = &hints.time {
@@ -74,6 +83,19 @@ pub(in crate::advise) fn weigh(
     }
     let time = hints.time.clone().or(time);
     Ok(((!key.is_empty()).then_some(FlatLayout { key, time }), lines))
+}
+
+/// The field that is marked best, unless one that is marked nearly as well has far more values.
+fn best<'s>(candidates: &[KeyCandidate<'s>]) -> Option<&'s FieldShape> {
+    let fit = candidates.iter().filter_map(|candidate| {
+        let values = candidate.field.value.distinct().unwrap_or(MOST_DISTINCT);
+        Some((*candidate.marks.as_ref().ok()?, values, candidate.field))
+    });
+    let best = fit.reduce(|best, other| {
+        let is_better = other.0 + 1 >= best.0 && other.1 >= best.1 * FAR_MORE;
+        if is_better { other } else { best }
+    });
+    best.map(|(_, _, field)| field)
 }
 
 /// The time that the user has named exists, and is a date.
@@ -87,58 +109,74 @@ fn check_time(shape: &DocumentShape, name: &str) -> Result<(), Refusal> {
     }
 }
 
-/// How well the field would be the key, or why it cannot be one.
-fn fit(field: &FieldShape, known: &Known<'_>) -> Result<i32, String> {
-    can_be_key(&field.name, &field.value, known.shape)?;
-    let (documents, distinct) = (known.shape.documents, field.value.distinct());
-    if distinct == Some(1) && documents > 1 {
-        return Err("one value in all documents".to_owned());
+/// How much marks the field as the key, or why it cannot be one; `None` if its values are no texts, ids or numbers.
+fn marks(field: &FieldShape, known: &Known<'_>) -> Option<Result<i32, String>> {
+    let FieldShape { name, value } = field;
+    let types = most_frequent(value).filter(|_| name != "_id" && !value.is_date_text())?;
+    let is_number = types == NUMBERS;
+    let is_marked = index_by(known.indexes, name).is_some() || is_owner(name, types);
+    if !is_marked && value.fractions * 100 > value.present() {
+        return None;
     }
-    let is_unique = field.value.is_unique();
-    if is_unique && known.is_all && documents > 1 {
-        return Err("another value in each document".to_owned());
+    if let Err(why) = can_be_key(name, value, known.shape) {
+        return Some(Err(why));
     }
-    let is_indexed = index_by(known.indexes, &field.name).is_some();
-    let is_few = distinct.is_some_and(|distinct| distinct <= FEW_VALUES) && documents > 100;
-    let is_number = field
-        .value
-        .types()
-        .iter()
-        .any(|kind| NUMBERS.contains(kind));
-    let mut fit = 1;
-    fit += if is_indexed { 4 } else { 0 };
-    fit += if is_owner(&field.name) { 3 } else { 0 };
-    fit -= if is_unique { 3 } else { 0 };
-    fit -= if is_few { 1 } else { 0 };
-    fit -= if is_number && !is_indexed && !is_owner(&field.name) {
-        2
-    } else {
-        0
-    };
-    Ok(fit)
+    let documents = known.shape.documents;
+    let is_few = value.distinct().is_some_and(|n| n <= FEW_VALUES) && documents > 100;
+    let most = value.repetitions().max().unwrap_or(0);
+    Some(match documents {
+        0..=1 => Ok(0),
+        _ if most * 100 >= documents * 99 => Err(format!(
+            "one value in {} of the documents",
+            percent(most, documents)
+        )),
+        _ if value.is_unique() && (known.is_all || !is_marked) => {
+            Err("another value in each document".to_owned())
+        }
+        _ if is_number && !is_marked && (is_few || !can_be_id(name, value)) => Err(format!(
+            "a number, and neither its name nor an index marks it: {}",
+            values(value, documents)
+        )),
+        _ => Ok(i32::from(index_by(known.indexes, name).is_some()) * 4
+            + i32::from(is_owner(name, types)) * 3
+            + i32::from(is_marked || !is_number)
+            - i32::from(is_few)),
+    })
 }
 
-/// A number that nothing marks as a key is a measurement, and a text with a date is a time: both are left out.
-fn is_measurement(candidate: &KeyCandidate<'_>, known: &Known<'_>) -> bool {
-    let kinds = candidate.field.value.types();
-    let is_key_type = kinds.iter().all(|kind| KEYS.contains(kind));
-    let is_number = kinds.iter().all(|kind| NUMBERS.contains(kind));
-    let name = &candidate.field.name;
-    !is_key_type
-        || candidate.field.value.is_date_text()
-        || is_number && !is_owner(name) && index_by(known.indexes, name).is_none()
+/// Whether numbers could name something: each value has many documents, most have nearly as many as others, and
+/// the name is not that of a measure.
+fn can_be_id(name: &str, value: &ValueShape) -> bool {
+    let mut repetitions: Vec<_> = value.repetitions().collect();
+    repetitions.sort_unstable();
+    let average = repetitions.iter().sum::<u64>() / (repetitions.len() as u64).max(1);
+    let median = repetitions.get(repetitions.len() / 2).copied().unwrap_or(0);
+    average >= REPEATED && median * 2 >= average && !MEASURES.contains(&&*last_word(name))
 }
 
-const NUMBERS: [ValueKind; 3] = [ValueKind::Int32, ValueKind::Int64, ValueKind::Double];
+const NUMBERS: &[ValueKind] = &[ValueKind::Int32, ValueKind::Int64, ValueKind::Double];
 
-const KEYS: [ValueKind; 6] = [
-    ValueKind::Int32,
-    ValueKind::Int64,
-    ValueKind::Double,
-    ValueKind::Text,
-    ValueKind::ObjectId,
-    ValueKind::Uuid,
+/// The types of a key; numbers are stored alike.
+const KEYS: [&[ValueKind]; 4] = [
+    NUMBERS,
+    &[ValueKind::Text],
+    &[ValueKind::ObjectId],
+    &[ValueKind::Uuid],
 ];
+
+/// The types that most of the values have, if a key can have them.
+fn most_frequent(value: &ValueShape) -> Option<&'static [ValueKind]> {
+    let is_most = |types: &&[ValueKind]| {
+        types.iter().map(|kind| value.count(*kind)).sum::<u64>() * 2 > value.present()
+    };
+    KEYS.into_iter().find(is_most)
+}
+
+/// The types of a key, if all of so many documents hold a value of these, but for one in a hundred.
+pub(in crate::advise) fn key_types(value: &ValueShape, of: u64) -> Option<&'static [ValueKind]> {
+    let is_whole = value.fractions * 100 <= of;
+    most_frequent(value).filter(|types| is_whole && value.is_usually(types, of))
+}
 
 /// Whether the field's type and name can be those of a key.
 pub(in crate::advise) fn can_be_key(
@@ -146,23 +184,12 @@ pub(in crate::advise) fn can_be_key(
     value: &ValueShape,
     shape: &DocumentShape,
 ) -> Result<(), String> {
-    let kinds = value.types();
-    let is_one_type = match kinds[..] {
-        [kind] => KEYS.contains(&kind),
-        _ => kinds.iter().all(|kind| NUMBERS.contains(kind)),
-    };
-    if !shape.is_always(value) {
-        let missing = shape.documents - value.present();
+    if key_types(value, shape.documents).is_none() {
+        let types = most_frequent(value).unwrap_or(&[]);
+        let strays = strays(value, types, shape.documents);
+        let documents = thousands(shape.documents);
         Err(format!(
-            "missing or null in {} of {} documents",
-            thousands(missing),
-            thousands(shape.documents)
-        ))
-    } else if !is_one_type || value.fractions > 0 {
-        let kinds: Vec<_> = kinds.iter().map(|kind| kind.name()).collect();
-        Err(format!(
-            "of type {}, which cannot be a key",
-            kinds.join(" and ")
+            "{strays} of {documents} documents, which cannot be a key"
         ))
     } else if RESERVED.contains(&name) || is_odd(name) {
         Err("a name that a bucket's key cannot have".to_owned())
@@ -185,30 +212,38 @@ fn named_key(shape: &DocumentShape, names: &[String]) -> Result<Vec<String>, Ref
     }
 }
 
-fn line(candidate: &KeyCandidate<'_>, known: &Known<'_>) -> String {
-    if let Err(why) = &candidate.fit {
-        return format!("not the key: `{}`, {why}", candidate.field.name);
+fn line(candidate: &KeyCandidate<'_>, known: &Known<'_>, key: &[String]) -> String {
+    let name = &candidate.field.name;
+    if let Err(why) = &candidate.marks {
+        return format!("not the key: `{name}`, {why}");
     }
-    let value = &candidate.field.value;
-    let distinct = match value.distinct() {
-        Some(distinct) => counted(distinct as u64, "value"),
-        None => format!("more than {} values", thousands(MOST_DISTINCT as u64)),
-    };
-    let most = match value.repetitions().max().unwrap_or(0) * 100 / known.shape.documents.max(1) {
-        0 => "less than 1".to_owned(),
-        percent => percent.to_string(),
-    };
-    let index = match index_by(known.indexes, &candidate.field.name) {
+    let (value, documents) = (&candidate.field.value, known.shape.documents);
+    let distinct = values(value, documents);
+    let most = percent(value.repetitions().max().unwrap_or(0), documents);
+    let index = match index_by(known.indexes, name) {
         Some(keys) => format!(
             ", index {}",
             keys.keys().cloned().collect::<Vec<_>>().join(", ")
         ),
         None => String::new(),
     };
-    format!(
-        "key `{}`: {distinct}, the most frequent in {most} % of the documents{index}",
-        candidate.field.name
-    )
+    let other = match key.contains(name) {
+        true => String::new(),
+        false => format!("; `--key {name}` takes it"),
+    };
+    format!("key `{name}`: {distinct}, the most frequent in {most}{index}{other}")
+}
+
+/// How many values there are, and their share of the documents.
+fn values(value: &ValueShape, documents: u64) -> String {
+    match value.distinct() {
+        Some(distinct) => format!(
+            "{} ({} of the documents)",
+            counted(distinct as u64, "value"),
+            percent(distinct as u64, documents)
+        ),
+        None => format!("more than {} values", thousands(MOST_DISTINCT as u64)),
+    }
 }
 
 /// An index that begins with the field.
@@ -218,20 +253,27 @@ fn index_by<'k>(indexes: &'k [Document], name: &str) -> Option<&'k Document> {
         .find(|keys| keys.keys().next().is_some_and(|first| first == name))
 }
 
-/// Whether the name says that the field tells owners of series apart.
-fn is_owner(name: &str) -> bool {
+/// Whether the field tells owners of series apart, as its name says, or ids that come again.
+fn is_owner(name: &str, types: &[ValueKind]) -> bool {
     let is_id = ["_id", "Id", "ID", "_key", "Key"]
         .iter()
         .any(|end| name.ends_with(end));
-    is_id || OWNERS.contains(&&*name.to_lowercase())
+    let ids = [ValueKind::ObjectId, ValueKind::Uuid];
+    is_id || OWNERS.contains(&&*last_word(name)) || types.iter().any(|kind| ids.contains(kind))
+}
+
+/// The last word of a name, in small letters.
+fn last_word(name: &str) -> String {
+    let begin = name.rfind(|letter: char| !letter.is_lowercase());
+    name[begin.unwrap_or(0)..]
+        .trim_start_matches(['_', '-', ' '])
+        .to_lowercase()
 }
 
 /// The field that holds each item's time, and all candidates as lines of text.
 fn time(known: &Known<'_>, key: &[String]) -> (Option<String>, Vec<String>) {
     let shape = known.shape;
-    let is_time = |field: &&FieldShape| {
-        field.value.types() == [ValueKind::Date] && shape.is_always(&field.value)
-    };
+    let is_time = |field: &&FieldShape| field.value.is_usually(DATE, shape.documents);
     let follows_key = |name: &String| {
         let mut keys = key.iter().filter_map(|key| index_by(known.indexes, key));
         keys.any(|keys| keys.contains_key(name))

@@ -21,6 +21,7 @@ impl ItemsPerKey {
     /// Stages whose rows say how many keys have each number of items.
     pub(in crate::advise) fn stages(key: &[String]) -> Vec<Document> {
         vec![
+            has_key(key),
             by_key(key),
             doc! { "$group": { "_id": "$items", "keys": { "$sum": 1 } } },
         ]
@@ -29,6 +30,7 @@ impl ItemsPerKey {
     /// Stages whose rows are the largest keys.
     pub(in crate::advise) fn largest_stages(key: &[String]) -> Vec<Document> {
         vec![
+            has_key(key),
             by_key(key),
             doc! { "$sort": { "items": -1, "_id": 1 } },
             doc! { "$limit": LARGEST as i64 },
@@ -107,6 +109,15 @@ impl ItemsPerKey {
         let within = self.groups.iter().filter(|(of_key, _)| *of_key <= items);
         within.map(|(_, keys)| keys).sum()
     }
+}
+
+/// The documents that have a key.
+fn has_key(key: &[String]) -> Document {
+    let fields = key.iter();
+    let fields: Document = fields
+        .map(|name| (name.clone(), doc! { "$ne": Bson::Null }.into()))
+        .collect();
+    doc! { "$match": fields }
 }
 
 /// Counts the items of each key.

@@ -39,6 +39,7 @@ fn page(pictures: Vec<Picture>) -> String {
         namespace: HOSTILE.to_owned(),
         verdict: format!("leave `{HOSTILE}`: because `{HOSTILE}`"),
         weighed: vec![HOSTILE.to_owned()],
+        corrections: vec![HOSTILE.to_owned()],
         figures: vec![HOSTILE.to_owned()],
         code: code(),
         page_code: code(),

@@ -17,6 +17,12 @@ const FEW_TEXTS: usize = 8;
 /// A longer text is not the name of a variant.
 const LONGEST_VARIANT: usize = 40;
 
+/// An array of this size makes its document slow to read: a list of twenty such documents is more than half a megabyte.
+pub(in crate::advise) const HUGE_BYTES: u64 = 32 * 1024;
+
+/// What holds for all but one document in so many decides; that one has to be corrected.
+const STRAYS: u64 = 100;
+
 /// So many distinct values are told apart; a field with more has many.
 pub(in crate::advise) const MOST_DISTINCT: usize = 20_000;
 
@@ -100,6 +106,8 @@ pub(in crate::advise) struct ValueShape {
     pub(in crate::advise) items: Option<Box<ValueShape>>,
     /// The length of the shortest and of the longest array.
     pub(in crate::advise) lengths: Option<(u64, u64)>,
+    /// A length, and by how many arrays those of this length outnumber all others, if they do.
+    majority: (u64, u64),
     /// The earliest and the latest date in milliseconds.
     pub(in crate::advise) dates: Option<(i64, i64)>,
     texts: BTreeMap<String, u64>,
@@ -139,6 +147,11 @@ impl ValueShape {
                 }
                 let (least, most) = self.lengths.unwrap_or((length, length));
                 self.lengths = Some((least.min(length), most.max(length)));
+                self.majority = match self.majority {
+                    (_, 0) => (length, 1),
+                    (of, more) if of == length => (of, more + 1),
+                    (of, more) => (of, more - 1),
+                };
             }
             _ => {}
         }
@@ -186,6 +199,19 @@ impl ValueShape {
 
     pub(in crate::advise) fn count(&self, kind: ValueKind) -> u64 {
         self.kinds.get(&kind).copied().unwrap_or(0)
+    }
+
+    /// Whether all of so many documents hold a value of these types here, but for one in a hundred.
+    pub(in crate::advise) fn is_usually(&self, types: &[ValueKind], of: u64) -> bool {
+        let fit: u64 = types.iter().map(|kind| self.count(*kind)).sum();
+        of.saturating_sub(fit) * STRAYS <= of
+    }
+
+    /// Whether the arrays are as long as the longest, but for one in a hundred that is shorter.
+    pub(in crate::advise) fn has_alike_arrays(&self) -> bool {
+        let (length, more) = self.majority;
+        let all = self.count(ValueKind::Array);
+        self.lengths.is_some_and(|(_, most)| most == length) && (all - more) * STRAYS <= all * 2
     }
 
     /// The types without null.

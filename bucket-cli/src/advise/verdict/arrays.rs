@@ -7,6 +7,7 @@ use crate::advise::code::names::singular;
 use crate::advise::figures::{bytes, counted, table, thousands};
 use crate::advise::kind::arrays::ArrayLayout;
 use crate::advise::kind::buckets::IdOrdinal;
+use crate::advise::kind::buckets::settings::OwnSettings;
 use crate::advise::kind::flat::can_be_key;
 use crate::advise::measure::lengths::Lengths;
 use crate::advise::measure::threshold::rule::Distribution;
@@ -151,6 +152,7 @@ fn items<'f>(facts: &ArrayFacts<'f>) -> Option<BucketPlan<'f>> {
             collection: facts.collection.to_owned(),
             array: facts.layout.array.clone(),
         },
+        settings: OwnSettings::default(),
         remarks: Vec::new(),
     })
 }

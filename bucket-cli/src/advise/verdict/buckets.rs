@@ -1,6 +1,7 @@
 //! Whether a collection of buckets is in order.
 
 use crate::advise::figures::{bytes, counted, thousands, window};
+use crate::advise::kind::buckets::settings::OwnSettings;
 use crate::advise::kind::buckets::{BucketLayout, IdLayout, IdOrdinal};
 use crate::advise::measure::fill::Fill;
 use crate::advise::picture::{HeatPicture, Picture};
@@ -14,6 +15,7 @@ pub(in crate::advise) struct BucketsFacts<'f> {
     pub(in crate::advise) collection: &'f str,
     pub(in crate::advise) shape: &'f DocumentShape,
     pub(in crate::advise) layout: &'f BucketLayout,
+    pub(in crate::advise) settings: OwnSettings,
     pub(in crate::advise) fill: Fill,
     /// Whether the index `bucket_open` is there.
     pub(in crate::advise) has_index: bool,
@@ -122,7 +124,10 @@ fn plan<'f>(facts: &BucketsFacts<'f>) -> Option<BucketPlan<'f>> {
         items: layout.items.clone(),
         count: layout.count.clone(),
         origin: Origin::Buckets,
-        remarks: Vec::new(),
+        remarks: (facts.settings.other_paths.iter())
+            .map(|path| format!("the index over `{path}` is there, too; `index(…)` declares it"))
+            .collect(),
+        settings: facts.settings.clone(),
     })
 }
 

@@ -5,6 +5,7 @@ pub(in crate::advise) mod figures;
 use self::figures::{figures, keys_figures, lateness_figures};
 use crate::advise::figures::{span, thousands};
 use crate::advise::kind::buckets::IdOrdinal;
+use crate::advise::kind::buckets::settings::OwnSettings;
 use crate::advise::kind::flat::FlatLayout;
 use crate::advise::measure::capacity::{Simulated, curve, page, recommended, simulate};
 use crate::advise::measure::keys::ItemsPerKey;
@@ -116,6 +117,7 @@ fn plan<'f>(facts: &FlatFacts<'f>, ending: IdOrdinal, capacity: u64) -> BucketPl
         items: "items".to_owned(),
         count: "count".to_owned(),
         origin: Origin::Flat(facts.collection.to_owned()),
+        settings: OwnSettings::default(),
         remarks: remarks(facts.shape),
     }
 }
@@ -234,11 +236,7 @@ fn is_series(members: &[Member<'_>], layout: &FlatLayout) -> bool {
             ValueKind::Double,
             ValueKind::Decimal,
         ];
-        member
-            .value
-            .types()
-            .iter()
-            .all(|kind| numbers.contains(kind))
+        member.value.is_usually(&numbers, member.value.present())
     };
     let named = |name: &str| layout.time.as_deref() == Some(name) || name == "_id";
     let mut others = members

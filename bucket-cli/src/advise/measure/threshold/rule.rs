@@ -12,12 +12,13 @@
 //! documents that hold half of all items. If those are few, the place where they begin is the threshold. Among
 //! lengths without a tail (all alike, even, falling off fast), half of the items take far more documents.
 //!
-//! In both cases the documents above the threshold are a minority, and large enough to be worth a second query.
-//! Where the typical document is large itself, no threshold helps, and the items should be stored by the bucket
-//! pattern.
+//! In both cases the documents above the threshold are a minority, and large enough to be worth a second query; of
+//! huge ones, half of all are a minority. Where the typical document is huge itself, no threshold helps, and the
+//! items should be stored by the bucket pattern.
 
 use super::round_numbers;
 use crate::advise::measure::lengths::Lengths;
+use crate::advise::shape::value::HUGE_BYTES;
 
 /// A threshold below this one saves nothing.
 const LEAST: u64 = 10;
@@ -34,9 +35,6 @@ const STRAYS: u64 = 8;
 /// The documents above the threshold have at least this size on average. Two of half that size share a page
 /// of memory, so they cost hardly more than a small one.
 const WORTHWHILE_BYTES: u64 = 4096;
-
-/// A list of twenty documents of this size is more than a megabyte.
-const HUGE_BYTES: u64 = 64 * 1024;
 
 /// What the lengths of a collection's arrays look like.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,7 +58,7 @@ impl Distribution {
         if lengths.typical_bytes() >= HUGE_BYTES {
             return Self::Huge;
         }
-        if lengths.documents() < FEW {
+        if lengths.documents() < FEW && lengths.largest_bytes() < HUGE_BYTES {
             return Self::Few;
         }
         let threshold = gap(lengths).map(Self::Gap);
@@ -98,16 +96,12 @@ fn tail(lengths: &Lengths) -> Option<u64> {
     places.find(|threshold| is_worthwhile(lengths, *threshold))
 }
 
-/// Whether few documents exceed the threshold, and large ones.
+/// Whether few documents exceed the threshold, and large ones, or huge ones that are half of all at most.
 fn is_worthwhile(lengths: &Lengths, threshold: u64) -> bool {
-    let above = lengths.above(threshold);
-    above > 0
-        && is_minority(above, lengths.documents())
-        && lengths.bytes_above(threshold) >= WORTHWHILE_BYTES * above
-}
-
-fn is_minority(some: u64, all: u64) -> bool {
-    some == 1 || some.saturating_mul(MINORITY) <= all
+    let (above, bytes) = (lengths.above(threshold), lengths.bytes_above(threshold));
+    let is_at_most = |share: u64| above == 1 || above.saturating_mul(share) <= lengths.documents();
+    let is_large = bytes >= WORTHWHILE_BYTES * above && is_at_most(MINORITY);
+    above > 0 && (is_large || bytes >= HUGE_BYTES * above && is_at_most(2))
 }
 
 /// The first of 1, 2, 5, 10, 20, 50 … that is not below the number.
@@ -213,6 +207,14 @@ mod tests {
     fn all_huge() {
         let huge: Vec<_> = (5..30).map(|n| (n * 1000, 1)).collect();
         assert_eq!(at_any_size(&huge), Distribution::Huge);
+    }
+
+    #[test]
+    fn huge_ones_that_are_fewer_than_half() {
+        assert_eq!(at_any_size(&[(0, 30), (20_000, 5)]), Distribution::Gap(10));
+        assert_eq!(at_any_size(&[(3, 60), (4000, 40)]), Distribution::Gap(10));
+        assert_eq!(at_any_size(&[(3, 40), (4000, 60)]), Distribution::Huge);
+        assert_eq!(found([(0, 2), (50_000, 1)]), Distribution::Gap(10));
     }
 
     #[test]
