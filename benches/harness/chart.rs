@@ -61,17 +61,46 @@ mod tests {
     use super::{Bars, Chart, Curves};
     use crate::Unit;
 
+    /// The place of each name at the end of its curve, from the top.
+    fn places<'svg>(svg: &'svg str) -> Vec<(f64, &'svg str)> {
+        let names = svg.lines().filter(|line| line.contains("style=\"fill"));
+        let place = |line: &'svg str| {
+            let (_, y) = line.split_once(" y=\"")?;
+            let (y, rest) = y.split_once('"')?;
+            let (_, text) = rest.split_once('>')?;
+            Some((y.parse().ok()?, text.split(' ').next()?))
+        };
+        names.filter_map(place).collect()
+    }
+
     #[test]
-    fn names_of_curves_that_end_close_together_find_their_places() {
+    fn names_of_curves_stand_in_the_order_of_their_ends() {
         // At all heights of the chart.
         let ends = [vec![1.0], vec![1.0], vec![10_000.0]];
         for value in (20..4000).step_by(20) {
-            let close = [1.0, 1.001, 1.002].map(|by| vec![f64::from(value) * by]);
+            let close = [1.0, 1.002, 1.001].map(|by| vec![f64::from(value) * by]);
             let mut curves = Curves::new("Time", Unit::Micros, "buckets", ["a", "b", "c"]);
             curves.point(0, &ends);
             curves.point(1, &close);
-            assert!(Chart::Curves(curves).svg().contains(">c "));
+            let svg = Chart::Curves(curves).svg();
+            let places = places(&svg);
+            assert!(
+                places.iter().map(|(_, name)| *name).eq(["b", "c", "a"]),
+                "{svg}"
+            );
+            let apart = places.windows(2).all(|pair| pair[1].0 - pair[0].0 > 15.5);
+            assert!(apart && places[2].0 <= 348.0, "{svg}");
         }
+    }
+
+    #[test]
+    fn a_unit_stands_once_at_its_axis() {
+        let many = vec![123_456.0];
+        let mut curves = Curves::new("Rate", Unit::ItemsPerSecond, "minutes", ["append"]);
+        curves.point(1, [&many]);
+        let svg = Chart::Curves(curves).svg();
+        assert_eq!(svg.matches("items/s").count(), 1, "{svg}");
+        assert!(svg.contains(">1,000,000</text>"), "{svg}");
     }
 
     #[test]

@@ -61,18 +61,17 @@ impl Curves {
         let steps = (self.lengths.len().max(2) - 1) as f64;
         let x = |at: usize| LEFT + (WIDTH - LEFT - RIGHT) * at as f64 / steps;
 
-        let mut drawing = String::new();
+        let (left, unit) = (LEFT - 10.0, self.unit.label());
+        let mut drawing = format!("<text class=\"end\" x=\"{left:.0}\" y=\"48\">{unit}</text>\n");
         for power in low as i32..=high as i32 {
             let value = 10_f64.powi(power);
             let _ = writeln!(
                 drawing,
-                r#"<line class="grid" x1="{LEFT}" x2="{:.1}" y1="{1:.1}" y2="{1:.1}"/><text class="end" x="{2:.0}" y="{3:.1}">{4} {5}</text>"#,
+                r#"<line class="grid" x1="{LEFT}" x2="{:.1}" y1="{1:.1}" y2="{1:.1}"/><text class="end" x="{left:.0}" y="{2:.1}">{3}</text>"#,
                 WIDTH - RIGHT,
                 y(value),
-                LEFT - 10.0,
                 y(value) + 4.0,
                 grouped(value),
-                self.unit.label(),
             );
         }
         for (at, length) in self.lengths.iter().enumerate() {
@@ -97,7 +96,7 @@ impl Curves {
 
     /// Draws the curves, ours last so that it is on top, with their names at their ends.
     fn draw(&self, drawing: &mut String, x: &dyn Fn(usize) -> f64, y: &dyn Fn(f64) -> f64) {
-        let mut labels: Vec<f64> = Vec::new();
+        let mut names = Vec::new();
         for (at, (name, values)) in self.curves.iter().enumerate().rev() {
             let color = COLORS[at % COLORS.len()];
             let points = values.iter().enumerate();
@@ -116,20 +115,31 @@ impl Curves {
                     r#"<circle cx="{x}" cy="{y}" r="4" fill="{color}"/>"#
                 );
             }
-            let Some(last) = values.last() else { continue };
-            // Where curves end close together, their names are placed one below the other.
-            let mut label = y(*last) + 4.0;
-            // A distance of a line may be rounded to a little less.
-            while let Some(other) = (labels.iter()).find(|it| (*it - label).abs() < LINE - 0.5) {
-                label = other + LINE;
-            }
-            labels.push(label);
+            names.extend(
+                values
+                    .last()
+                    .map(|last| (y(*last) + 4.0, *name, *last, color)),
+            );
+        }
+        // Names stand in the order of the ends, a line apart, and not below the axis.
+        names.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let mut free = f64::MIN;
+        for (label, ..) in &mut names {
+            *label = label.max(free);
+            free = *label + LINE;
+        }
+        free = HEIGHT - BOTTOM + 4.0;
+        for (label, ..) in names.iter_mut().rev() {
+            *label = label.min(free);
+            free = *label - LINE;
+        }
+        for (label, name, last, color) in names {
             let _ = writeln!(
                 drawing,
                 r#"<text x="{:.1}" y="{label:.1}" style="fill: {color}">{} {}</text>"#,
-                x(values.len() - 1) + 12.0,
+                x(self.lengths.len() - 1) + 12.0,
                 escape(name),
-                number(*last),
+                number(last),
             );
         }
     }
