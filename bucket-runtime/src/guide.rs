@@ -18,7 +18,8 @@ pages! {
     which_pattern
     compared_with
     choosing
-    audit_log
+    #[doc(alias = "rest", alias = "json")]
+    http_api
     bytes
     versions
     #[doc(alias = "pagination", alias = "cursor")]
