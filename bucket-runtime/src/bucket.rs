@@ -504,7 +504,8 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// # Errors
     ///
     /// [`is_key_taken`](crate::Error::is_key_taken) if the new collection holds anything when the call begins, or when it
-    /// stores its first items, since another call has ended meanwhile;
+    /// stores its first items, since another call has ended meanwhile; but if it holds exactly the items of the old one,
+    /// an earlier call has ended, and the output is their number;
     /// [`is_migrated_item_changed`](crate::Error::is_migrated_item_changed);
     /// [`is_unverified`](crate::Error::is_unverified), after which a further call verifies again;
     /// [`is_deserialize`](crate::Error::is_deserialize) for an item that the old struct cannot read;

@@ -161,7 +161,8 @@ impl Source {
         match self {
             Self::Flat(found) => {
                 let progress = handle.import_flat(db).await?;
-                if (progress.found, progress.stored) != (*found, *found) {
+                let taken = progress.stored + progress.left_out;
+                if (progress.found, taken) != (*found, *found) {
                     let mut world = network.world();
                     world.fail(format!("an import of {found} items ends with {progress:?}"));
                 }

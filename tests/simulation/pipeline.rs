@@ -25,6 +25,11 @@ pub(crate) fn results(
                 sort(&mut rows, order);
                 rows
             }
+            ("$skip", skip) => {
+                let skip = number(skip).unwrap_or(0) as usize;
+                rows.drain(..skip.min(rows.len()));
+                rows
+            }
             ("$limit", limit) => {
                 rows.truncate(number(limit).unwrap_or(0) as usize);
                 rows

@@ -1,8 +1,7 @@
 //! `import-flat` moves a flat collection into buckets.
 
 use bucket_runtime::Bucket;
-use bucket_runtime::bson::{Document, doc};
-use bucket_runtime::mongodb::{Collection, Database};
+use bucket_runtime::bson::Document;
 use clap::Args;
 use serde_json::json;
 
@@ -11,13 +10,19 @@ use crate::arguments::{Dry, OneStruct};
 use crate::progress::Progress;
 use crate::report::{Report, counted};
 
+/// How many documents that cannot be read are listed at most.
+const LISTED: usize = 10_000;
+
 /// Move a flat collection, one document per item, into buckets
 #[derive(Debug, Args)]
 pub(crate) struct ImportFlat {
     #[command(flatten)]
     pub(super) structs: OneStruct,
-    /// The flat collection, in the same database
+    /// The flat collection, or a view, in the same database
     collection: String,
+    /// List the documents that are not items of the struct, and import all others
+    #[arg(long)]
+    skip_unreadable: bool,
     #[command(flatten)]
     dry: Dry,
 }
@@ -25,38 +30,49 @@ pub(crate) struct ImportFlat {
 impl Verb for ImportFlat {
     async fn on_buckets<T: Bucket>(&self, site: &Site<'_>) -> Outcome {
         let flat = site.db.collection::<Document>(&self.collection);
-        if self.dry.dry_run {
-            return planned::<T>(site.db, &flat).await;
-        }
-        let progress = Progress::of("items");
-        let buckets = T::buckets(site.db).await?;
+        let is_dry = self.dry.dry_run;
+        let buckets = match T::buckets(site.db).create_indexes(!is_dry).await {
+            // Nobody has opened the collection, so no import has begun.
+            Err(error) if is_dry && error.is_index_missing() => T::buckets(site.db).__unopened(),
+            opened => opened?,
+        };
+        let (progress, mut listed) = (Progress::of("items"), Vec::new());
         let import = buckets.import_flat(&flat);
-        let import = import.on_progress(|at| progress.set_of(at.stored, at.found));
-        let done = import.await?;
-        let line = format!("{} in buckets", counted(done.stored, "item"));
-        let value = json!({ "found": done.found, "stored": done.stored });
-        Ok(Report::new(line, value))
-    }
-}
-
-async fn planned<T: Bucket>(db: &Database, flat: &Collection<Document>) -> Outcome {
-    let (found, stored) = match T::buckets(db).create_indexes(false).await {
-        Ok(buckets) => {
-            let before = buckets.import_flat(flat).dry_run(true).await?;
-            (before.found, before.stored)
+        let mut import = import.on_progress(|at| progress.set_of(at.stored, at.found));
+        if is_dry || self.skip_unreadable {
+            import = import.skip_unreadable(|error| {
+                if listed.len() < LISTED {
+                    listed.push(error.to_string());
+                }
+            });
         }
-        // Nobody has opened the collection, so no import has begun.
-        Err(error) if error.is_index_missing() => (flat.count_documents(doc! {}).await?, 0),
-        Err(error) => return Err(error.into()),
-    };
-    // Flat documents may have been removed since.
-    let items = counted(found.saturating_sub(stored), "item");
-    let mut line = format!("{items} of {} would be imported", flat.namespace());
-    if stored > 0 {
-        line += &format!("; {stored} are in buckets, from an import that was interrupted");
+        let done = import.dry_run(is_dry).await?;
+        let taken = done.stored + done.left_out + done.unreadable;
+        let mut line = match is_dry {
+            // Flat documents may have been removed since.
+            true => format!(
+                "{} of {} would be imported",
+                counted(done.found.saturating_sub(taken), "item"),
+                flat.namespace()
+            ),
+            false => format!("{} in buckets", counted(done.stored, "item")),
+        };
+        for (number, what) in [
+            (
+                done.stored * u64::from(is_dry),
+                "are in buckets, from an import that was interrupted",
+            ),
+            (done.left_out, "repeat a `unique` value, and are left out"),
+            (done.unreadable, "cannot be read"),
+        ] {
+            if number > 0 {
+                line += &format!("; {number} {what}");
+            }
+        }
+        let value = json!({
+            "found": done.found, "stored": done.stored, "left_out": done.left_out,
+            "unreadable": done.unreadable, "listed": listed,
+        });
+        Ok(Report::new(line, value).with_bad(done.unreadable > 0, listed))
     }
-    Ok(Report::new(
-        line,
-        json!({ "found": found, "stored": stored }),
-    ))
 }

@@ -202,8 +202,9 @@ kinds! { collection;
              here, or a field changed; give this struct a collection of its own, let it read its older items, \
              or open it without `check_items`";
         FlatDocument(id: String) =>
-            "the flat document with _id {id} is not an item of this struct; correct or remove it, then call \
-             `import_flat` again to continue";
+            "the flat document with _id {id} is not an item of this struct; correct or remove it (a dry run lists all \
+             of them before anything is written), then call `import_flat` again to continue, or leave it out with \
+             `skip_unreadable`";
         /// The line's number in an import.
         Line(number: u64) =>
             "line {number} could not be read; remove the cause, then import all lines again: what is there is \
@@ -292,7 +293,8 @@ kinds! { collection;
     pub fn is_key_taken {
         /// The id of one of the buckets.
         KeyTaken(id: String) =>
-            "there are buckets already, such as {id:?}; take another collection, or remove them first";
+            "there are buckets already, such as {id:?}; if an earlier call has ended, they are its own, and nothing is \
+             left to do; otherwise take another collection, or remove them first";
     }
 
     /// Whether an item of the old collection was changed or removed after
@@ -305,8 +307,14 @@ kinds! { collection;
     }
 
     /// Whether the new collection of a [`migrate_from`](crate::Bucket::migrate_from) does not hold exactly
-    /// what the old one holds.
+    /// what the old one holds, or the flat collection of an [`import_flat`](crate::Buckets::import_flat) did not stay
+    /// as it was.
     pub fn is_unverified {
+        /// The number of documents when the call began, and of those that the import is done with.
+        FlatCollectionChanged { found: u64, taken: u64 } =>
+            "the flat collection, of {found} documents, did not stay as it was while {taken} were imported, so some may \
+             be missing or stored twice; drop the collection of the buckets (or, if it holds other keys, remove those \
+             of the import and its document in `bucket_progress`), and import again while nobody changes the flat one";
         /// The numbers of items.
         Unverified { old: u64, migrated: u64, new: u64 } =>
             "{migrated} items were migrated, but the old collection holds {old} and the new one {new}, or \

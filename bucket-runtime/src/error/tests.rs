@@ -119,6 +119,7 @@ fn of_calls() -> Vec<Kind> {
         Kind::Line(7),
         Kind::KeyTaken("1_\"2".into()),
         Kind::OldBucketChanged("1_\"2".into()),
+        Kind::FlatCollectionChanged { found: 5, taken: 4 },
         Kind::Unverified {
             old: 3,
             migrated: 4,

@@ -3,32 +3,39 @@
 mod flat;
 mod pass;
 
+use std::marker::PhantomData;
+
 use mongodb::{Collection, bson::Document};
 
 use self::pass::ImportPass;
 use crate::{
-    Bucket, Buckets, Result, maintain::transfer::Resumptions, server::Server, write::engine::Engine,
+    Bucket, Buckets, Result, maintain::transfer::Resumptions, read::settings::unreadable_setting,
+    server::Server, value::unreadable::OnUnreadable, write::engine::Engine,
 };
 
 impl<T: Bucket> Buckets<T> {
     /// Writes the documents of a flat collection, one per item, into buckets: by key, and in the order
-    /// of the items' time. The flat collection does not change.
+    /// of the items' time. The flat collection does not change. A view or a time series will do as well.
     ///
     /// The flat documents have the struct's fields under their stored names; other fields are left out.
-    /// The server sorts them, on its disk if there are many, so memory stays bounded on both sides; an
-    /// index on the key and the time saves the sort.
+    /// The server sorts them, on its disk if there are many, so memory stays bounded on both sides. In a
+    /// collection, an index on the key and the time saves the sort.
     ///
     /// The call continues where an earlier one with the same collections was dropped or killed. Each command
     /// is a transaction that also records the progress in the collection `bucket_progress` of the same
     /// database, until the import is complete. So it needs a replica set; a single member is enough.
-    /// Flat documents that are added or removed between the two calls may be missed.
+    /// The flat documents have to stay as they are until then.
+    ///
+    /// When this returns `Ok`, each flat document that the call [found](ImportProgress::found) is stored once, left
+    /// out because of `unique`, or was skipped.
     ///
     /// # Errors
     ///
     /// [`is_key_taken`](crate::Error::is_key_taken) if the buckets already hold one of the keys, before
-    /// anything is written; [`is_deserialize`](crate::Error::is_deserialize) for a flat document that
-    /// the struct cannot read; [`is_import_overtaken`](crate::Error::is_import_overtaken). After each of
-    /// them everything written so far stays, and the next call continues from there.
+    /// anything is written; [`is_deserialize`](crate::Error::is_deserialize) for a flat document that is not an item of
+    /// the struct; [`is_import_overtaken`](crate::Error::is_import_overtaken). After each of
+    /// them everything written so far stays, and the next call continues from there. After
+    /// [`is_unverified`](crate::Error::is_unverified), since the flat collection did not stay as it was, it does not.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets, mongodb::Database};
@@ -39,8 +46,16 @@ impl<T: Bucket> Buckets<T> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn import_flat<C: Send + Sync>(&self, flat: &Collection<C>) -> ImportFlat<'static, T> {
-        ImportFlat::new(self.writer.engine.clone(), flat.clone_with_type())
+    pub fn import_flat<'s, C: Send + Sync>(&self, flat: &Collection<C>) -> ImportFlat<'s, T> {
+        ImportFlat {
+            engine: self.writer.engine.clone(),
+            flat: flat.clone_with_type(),
+            sort: None,
+            is_dry: false,
+            progress: Box::new(|_| ()),
+            on_unreadable: None,
+            item: PhantomData,
+        }
     }
 }
 
@@ -52,32 +67,26 @@ pub struct ImportProgress {
     pub found: u64,
     /// How many of them are in buckets so far, including those of earlier calls.
     pub stored: u64,
+    /// How many were left out, since an item of the key had their [`unique`](macro@crate::Bucket#unique) value.
+    pub left_out: u64,
+    /// How many were [skipped](crate::action::ImportFlat::skip_unreadable), since they are not items of the struct.
+    pub unreadable: u64,
 }
 
 /// Builder of an import of a flat collection: await it; see
 /// [`Buckets::import_flat`](crate::Buckets::import_flat).
 #[must_use = "nothing is imported until this is awaited"]
-pub struct ImportFlat<'p, T> {
+pub struct ImportFlat<'s, T> {
     engine: Engine,
     flat: Collection<Document>,
     sort: Option<Document>,
     is_dry: bool,
-    progress: Box<dyn FnMut(ImportProgress) + Send + 'p>,
-    item: std::marker::PhantomData<fn() -> T>,
+    progress: Box<dyn FnMut(ImportProgress) + Send + 's>,
+    on_unreadable: Option<OnUnreadable<'s>>,
+    item: PhantomData<fn() -> T>,
 }
 
-impl<'p, T: Bucket> ImportFlat<'p, T> {
-    pub(crate) fn new(engine: Engine, flat: Collection<Document>) -> Self {
-        Self {
-            engine,
-            flat,
-            sort: None,
-            is_dry: false,
-            progress: Box::new(|_| ()),
-            item: std::marker::PhantomData,
-        }
-    }
-
+impl<'s, T: Bucket> ImportFlat<'s, T> {
     /// Sorts the items of a key by these fields of the flat documents, as `doc! { "date": 1 }`, instead
     /// of by their time; with `{#}` the default is by their `_id`. With time windows the time always
     /// comes first, and these fields order items of the same time.
@@ -89,35 +98,36 @@ impl<'p, T: Bucket> ImportFlat<'p, T> {
     }
 
     /// Calls this at the beginning and after each command.
-    pub fn on_progress<'q>(
-        self,
-        progress: impl FnMut(ImportProgress) + Send + 'q,
-    ) -> ImportFlat<'q, T> {
-        ImportFlat {
-            engine: self.engine,
-            flat: self.flat,
-            sort: self.sort,
-            is_dry: self.is_dry,
-            progress: Box::new(progress),
-            item: self.item,
-        }
+    pub fn on_progress(mut self, progress: impl FnMut(ImportProgress) + Send + 's) -> Self {
+        self.progress = Box::new(progress);
+        self
     }
 
-    /// With `true` the call says what the import would begin with, and writes nothing: how many items the flat
-    /// collection holds, and how many of them an earlier call that was interrupted has stored. The server counts the
-    /// documents, and reads all keys unless the buckets are empty or there was such a call.
+    unreadable_setting! {
+        /// Leaves out the flat documents that are not items of the struct, or cannot be stored, and calls this for
+        /// each, with an error that names its `_id` and the reason. Otherwise the first one ends the import.
+        ///
+        /// A call that continues an earlier one reports some of them again. Append those that you correct.
+    }
+
+    /// With `true` the call says what the import would do, and writes nothing: how many items the flat collection
+    /// holds, how many of them an earlier call that was interrupted has stored, and how many cannot be read, each of
+    /// which [`skip_unreadable`](Self::skip_unreadable) gets. It reads all of them; it does not say which ones
+    /// `unique` would leave out.
     ///
     /// # Errors
     ///
     /// Those with which the import would not begin: [`is_key_taken`](crate::Error::is_key_taken), and
-    /// [`is_unsupported`](crate::Error::is_unsupported) on a standalone server.
+    /// [`is_unsupported`](crate::Error::is_unsupported) on a standalone server; without `skip_unreadable` also
+    /// [`is_deserialize`](crate::Error::is_deserialize).
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets, mongodb::Database};
     /// # async fn example<Trade: Bucket>(db: Database, trades: Buckets<Trade>) -> bucket_runtime::Result<()> {
     /// let flat = db.collection::<Trade>("flat_trades");
-    /// let before = trades.import_flat(&flat).dry_run(true).await?;
-    /// println!("{} items, of which {} are stored", before.found, before.stored);
+    /// let import = trades.import_flat(&flat).skip_unreadable(|error| eprintln!("{error}"));
+    /// let before = import.dry_run(true).await?;
+    /// println!("{} items, of which {} cannot be read", before.found, before.unreadable);
     /// # Ok(())
     /// # }
     /// ```
@@ -126,17 +136,23 @@ impl<'p, T: Bucket> ImportFlat<'p, T> {
         self
     }
 
-    pub(crate) async fn execute(mut self) -> Result<ImportProgress> {
-        self.engine.server.called_for(None);
-        let flat = Server::new(self.flat);
-        let order = flat::order(&T::SPEC, self.sort);
+    pub(crate) async fn execute(self) -> Result<ImportProgress> {
+        let Self {
+            engine,
+            is_dry,
+            mut progress,
+            mut on_unreadable,
+            ..
+        } = self;
+        engine.server.called_for(None);
+        let (flat, order) = (Server::new(self.flat), flat::order(&T::SPEC, self.sort));
         let mut resumptions = Resumptions::default();
         loop {
-            let mut pass = ImportPass::<T>::find(&self.engine, &flat, &order).await?;
-            if self.is_dry {
-                return Ok(pass.progress());
+            let mut pass = ImportPass::<T>::find(&engine, &flat, &order).await?;
+            if is_dry {
+                return pass.look(&order, &mut on_unreadable).await;
             }
-            match pass.run(&order, &mut self.progress).await {
+            match pass.run(&order, &mut progress, &mut on_unreadable).await {
                 Ok(()) => return Ok(pass.progress()),
                 Err(error) => resumptions.count(error)?,
             }

@@ -108,7 +108,11 @@ impl<'f, O: Bucket, T: Bucket> Migrate<'f, O, T> {
         // A change stream shows only what a majority has, so the copy reads only that, too.
         old.set_read_preference(ReadPreference::Primary);
         old.set_read_concern(ReadConcern::majority());
-        let mut migration = Migration::begin(&engine, old, self.convert, self.progress).await?;
+        let begun = Migration::begin(&engine, old, self.convert, self.progress);
+        let mut migration = match begun.await? {
+            Ok(migration) => migration,
+            Err(items) => return Ok(items),
+        };
         let mut resumptions = Resumptions::default();
         while let Err(error) = migration.copy_all().await {
             resumptions.count(error)?;

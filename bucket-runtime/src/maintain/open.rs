@@ -18,6 +18,7 @@ use crate::{
     Bucket, Buckets, Result,
     error::Kind,
     protocol::range::Range,
+    schema::open_index::OpenIndex,
     server::Server,
     value::{bytes, shell::shell, unreadable::Attempted},
     write::{
@@ -123,6 +124,17 @@ impl<T: Bucket> OpenBuckets<T> {
             openings_per_slot: openings,
         };
         self
+    }
+
+    /// A handle of a collection that is not open, for a dry run.
+    #[doc(hidden)]
+    pub fn __unopened(self) -> Buckets<T> {
+        let (server, open) = (
+            Server::new(self.collection),
+            OpenIndex::first(T::SPEC.capacity),
+        );
+        let (engine, combiner) = (Engine::new(server, open, self.ring_pace), None);
+        Buckets::new(Writer { engine, combiner })
     }
 
     pub(crate) async fn execute(self) -> Result<Buckets<T>> {

@@ -54,7 +54,7 @@ impl Target<'_> {
 
     /// What the database's list says of the collection or view with this name. It is a document: code that reads the
     /// driver's type for it was a sixth of this crate's LLVM IR.
-    pub(super) async fn find_listed(
+    pub(crate) async fn find_listed(
         self,
         name: &str,
         session: Option<&mut ClientSession>,

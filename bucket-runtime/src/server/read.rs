@@ -5,7 +5,8 @@ use mongodb::{
     bson::Document,
     error::Error as DriverError,
     options::{
-        AggregateOptions, FindOptions, Hint, ReadConcern, ReadPreference, SelectionCriteria,
+        AggregateOptions, Collation, FindOptions, Hint, ReadConcern, ReadPreference,
+        SelectionCriteria,
     },
 };
 use serde::de::DeserializeOwned;
@@ -31,6 +32,8 @@ pub(crate) struct Read<'t> {
     hint: Option<&'static str>,
     state: ReadState,
     allow_disk_use: bool,
+    /// Whether text is compared by its bytes, whatever the collation of the collection.
+    compares_bytes: bool,
 }
 
 enum Request {
@@ -108,6 +111,7 @@ impl<'t> Read<'t> {
             hint: None,
             state: ReadState::Preferred,
             allow_disk_use: false,
+            compares_bytes: false,
         }
     }
 
@@ -138,6 +142,12 @@ impl<'t> Read<'t> {
     /// Lets a pipeline sort on disk.
     pub(crate) fn allow_disk_use(mut self) -> Self {
         self.allow_disk_use = true;
+        self
+    }
+
+    /// Lets a pipeline compare text by its bytes, whatever the collation of the collection.
+    pub(crate) fn compare_bytes(mut self) -> Self {
+        self.compares_bytes = true;
         self
     }
 
@@ -269,6 +279,8 @@ impl<'t> Read<'t> {
             Request::Pipeline(pipeline) => {
                 let mut options = AggregateOptions::default();
                 options.allow_disk_use = self.allow_disk_use.then_some(true);
+                let simple = || Collation::builder().locale("simple").build();
+                options.collation = self.compares_bytes.then(simple);
                 options.hint = hint;
                 options.selection_criteria = criteria;
                 options.read_concern = concern;

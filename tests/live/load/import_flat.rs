@@ -2,6 +2,8 @@
 //! the import was interrupted.
 
 mod beside_writers;
+mod sources;
+mod told;
 
 use std::{collections::BTreeMap, time::Duration};
 

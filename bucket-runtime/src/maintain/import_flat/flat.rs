@@ -3,13 +3,13 @@
 use mongodb::bson::{Bson, Document, doc};
 use serde::Deserialize;
 
-use crate::schema::spec::BucketSpec;
+use crate::{schema::spec::BucketSpec, server::Server};
 
 /// A flat document.
 #[derive(Deserialize)]
 pub(super) struct FlatItem<E> {
-    /// The values by which the documents are sorted: the key, the time, and the `_id`.
-    pub(super) at: Vec<Bson>,
+    /// The values of the key fields.
+    pub(super) key: Vec<Bson>,
     /// The fields of the element: all but the key.
     pub(super) element: E,
 }
@@ -33,63 +33,47 @@ pub(super) fn order(spec: &BucketSpec, within_key: Option<Document>) -> Document
     order
 }
 
-/// The stages that return the flat documents after a position, in order.
+/// The stages that return the flat documents behind the first few, in an order that is the same each time.
+///
+/// Only in a collection does the `_id` tell all documents apart. Those of a view or a time series may share it, such as
+/// the elements of an array that a view unwinds; so the whole document decides last, which takes a sort that no index
+/// saves.
 pub(super) fn pipeline(
     spec: &BucketSpec,
     order: &Document,
-    behind: Option<&[Bson]>,
+    has_unique_ids: bool,
+    skip: u64,
 ) -> Vec<Document> {
-    let at: Vec<_> = order
-        .keys()
-        .map(|name| Bson::String(format!("${name}")))
-        .collect();
-    let mut stages = Vec::new();
-    if let Some(behind) = behind {
-        stages.push(doc! { "$match": { "$expr": is_behind(order, behind) } });
+    let names = spec.key.iter().map(|key| key.name);
+    let key: Vec<_> = names.clone().map(|name| format!("${name}")).collect();
+    let row = doc! { "$project": { "key": key, "element": "$$ROOT" } };
+    let skip = doc! { "$skip": skip as i64 };
+    let key = names.map(|name| format!("element.{name}"));
+    let unset = doc! { "$unset": Vec::from_iter(key.chain(["element._id".to_owned()])) };
+    if has_unique_ids {
+        return vec![doc! { "$sort": order }, skip, row, unset];
     }
-    let mut fields: Vec<_> = (spec.key.iter())
-        .map(|key| format!("element.{}", key.name))
-        .collect();
-    fields.push("element._id".to_owned());
-    stages.extend([
-        doc! { "$sort": order },
-        doc! { "$project": { "at": at, "element": "$$ROOT" } },
-        doc! { "$unset": fields },
-    ]);
-    stages
-}
-
-/// The stages that return each key once.
-pub(super) fn keys(spec: &BucketSpec) -> [Document; 2] {
-    let at: Vec<_> = (spec.key.iter())
-        .map(|key| format!("${}", key.name))
-        .collect();
-    let names: Vec<_> = (0..at.len()).map(|n| n.to_string()).collect();
-    let group: Document = (names.iter().zip(at))
-        .map(|(name, value)| (name.clone(), Bson::String(value)))
-        .collect();
-    let at: Vec<_> = names.iter().map(|name| format!("$_id.{name}")).collect();
-    [
-        doc! { "$group": { "_id": group } },
-        doc! { "$project": { "_id": 0, "at": at } },
+    let nested = order.iter();
+    let nested = nested.map(|(name, direction)| (format!("element.{name}"), direction.clone()));
+    let total = nested.chain([("element".to_owned(), Bson::Int32(1))]);
+    vec![
+        row,
+        doc! { "$sort": Document::from_iter(total) },
+        skip,
+        unset,
     ]
 }
 
-/// Whether a document comes after a position: the first field that differs decides. These are
-/// expressions, which compare values of all types as a sort does; a missing field sorts like `null`.
-fn is_behind(order: &Document, place: &[Bson]) -> Bson {
-    let mut behind = Bson::Boolean(false);
-    let fields: Vec<_> = order.iter().zip(place).collect();
-    for ((name, direction), value) in fields.into_iter().rev() {
-        let field = doc! { "$ifNull": [format!("${name}"), Bson::Null] };
-        let value = doc! { "$literal": value.clone() };
-        let descending = matches!(crate::value::element::whole(direction), Some(-1));
-        let further = if descending { "$lt" } else { "$gt" };
-        behind = doc! { "$or": [
-            { further: [field.clone(), value.clone()] },
-            { "$and": [{ "$eq": [field, value] }, behind] },
-        ] }
-        .into();
-    }
-    behind
+/// Whether no two of the flat documents have one `_id`.
+pub(super) async fn has_unique_ids(flat: &Server) -> crate::Result<bool> {
+    let listed = flat.target().find_listed(flat.collection().name(), None);
+    let listed = listed.await?;
+    let kind = listed.as_ref().map(|listed| listed.get_str("type"));
+    Ok(kind.is_none_or(|kind| kind == Ok("collection")))
+}
+
+/// The stage that returns each key once.
+pub(super) fn keys(spec: &BucketSpec) -> Document {
+    let names = spec.key.iter().map(|key| format!("${}", key.name));
+    doc! { "$group": { "_id": Vec::from_iter(names) } }
 }

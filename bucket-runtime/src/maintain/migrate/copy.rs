@@ -15,22 +15,17 @@ use super::{
     Convert, MigrateProgress, ReportMigration,
     event::{AppendedElements, Change},
     state::{self, MigrationState},
-    verify::{count, fingerprint, verify},
+    verify::{count, ended, item_fingerprint, verify},
 };
 use crate::{
-    Bucket, Result,
+    Bucket, Error, Result,
     error::Kind,
     maintain::transfer::{Chunk, Transfer},
     protocol::range::Range,
     read::watch::{WatchToken, event::bucket as appended_to},
-    schema::id,
     server::{Server, watch::Events},
     value::stored_bucket::StoredBucket,
-    write::{
-        bulk,
-        engine::Engine,
-        item::{self, UntypedItem},
-    },
+    write::{engine::Engine, item::UntypedItem},
 };
 
 /// How many old buckets one transaction copies at most.
@@ -58,22 +53,33 @@ pub(super) struct Migration<'f, O, T> {
 }
 
 impl<'f, O: Bucket, T: Bucket> Migration<'f, O, T> {
-    /// Continues a migration, or begins one.
+    /// Continues a migration, or begins one. `Err` with the number of items if an earlier call has ended.
     pub(super) async fn begin(
         engine: &Engine,
         old: Server,
-        convert: Convert<'f, O, T>,
-        progress: ReportMigration<'f>,
-    ) -> Result<Self> {
-        let (transfer, events) = state::begin(engine, &old).await?;
-        Ok(Self {
+        mut convert: Convert<'f, O, T>,
+        mut progress: ReportMigration<'f>,
+    ) -> Result<Result<Self, u64>> {
+        let begun = state::begin(engine, &old).await;
+        if begun.as_ref().is_err_and(Error::is_key_taken)
+            && let Some(items) = ended(engine, &old, &mut convert).await?
+        {
+            progress(MigrateProgress {
+                found: items,
+                stored: items,
+                is_following: true,
+            });
+            return Ok(Err(items));
+        }
+        let (transfer, events) = begun?;
+        Ok(Ok(Self {
             found: count::<O>(&old).await?,
             old,
             events,
             transfer,
             convert,
             progress,
-        })
+        }))
     }
 
     /// Continues from the record, which another call has advanced.
@@ -198,15 +204,9 @@ impl<'f, O: Bucket, T: Bucket> Migration<'f, O, T> {
             chunk.begin_collection();
         }
         for item in items.into_iter().map(&mut self.convert) {
-            bulk::check(engine, &item)?;
-            let scope = item.scope().by(engine.index.get());
-            let target = engine.target_of(&scope);
-            let element = item::stored_element(&item, &scope, &|kind| target.error(kind))?;
-            let print = fingerprint(&id::prefix(&T::SPEC.id, &scope.parts), &element);
-            let print = print.map_err(|why| target.error(Kind::Serialize).with_source(why))?;
             next.items += 1;
-            next.sum = next.sum.wrapping_add(print);
-            chunk.push(&scope, item);
+            next.sum = next.sum.wrapping_add(item_fingerprint(engine, &item)?);
+            chunk.push(&item.scope().by(engine.index.get()), item);
         }
         self.transfer.store(chunk, next).await?;
         self.report();

@@ -7,7 +7,7 @@ use super::event::AppendedElements;
 use crate::{
     Result,
     error::Kind,
-    maintain::transfer::{RECORDS, Record, Transfer, find_any},
+    maintain::transfer::{RECORDS, Record, Transfer},
     read::watch::WatchToken,
     server::{
         Server,
@@ -32,7 +32,7 @@ pub(super) struct MigrationState {
     pub(super) token: WatchToken,
     /// How many items are stored.
     pub(super) items: u64,
-    /// The sum of the stored items' [fingerprints](super::verify::fingerprint).
+    /// The sum of the stored items' [fingerprints](super::verify::item_fingerprint).
     pub(super) sum: i64,
 }
 
@@ -92,38 +92,33 @@ pub(super) async fn begin(
 ) -> Result<(Transfer<MigrationState>, Events)> {
     let (new, target) = (&engine.server, old.target());
     let id = doc! { "from": old.name(), "to": new.name() };
-    let (mut record, state) = Record::find::<MigrationState>(new, id.clone()).await?;
-    let state = match (state, find_any(new, None).await?) {
-        // Somebody dropped the new collection, so the migration starts from the beginning.
-        (Some(state), None) if state.items > 0 => {
-            record.end().await?;
-            record.reset_steps();
-            None
-        }
-        (None, Some(id)) => return Err(new.target().error(Kind::KeyTaken(id))),
-        (state, _) => state,
-    };
+    let (record, state, bucket) = Record::find::<MigrationState>(new, id.clone()).await?;
+    if let (None, Some(id)) = (&state, bucket) {
+        return Err(new.target().error(Kind::KeyTaken(id)));
+    }
     let after = state.as_ref().and_then(|state| state.token.resume_token());
     let watched = Watched::database([
         (old.collection().name(), Document::new()),
         (RECORDS, doc! { "_id": &id }),
     ]);
     let events = target.watch(&watched, after).await?;
-    let state = match state {
-        Some(state) => state,
-        None => {
+    let is_begun = state.is_some();
+    let state = state.map_or_else(
+        || {
             let token = events.token();
             let token = token.as_ref().and_then(WatchToken::after);
-            let state = MigrationState::new(token.ok_or_else(|| target.error(Kind::Driver))?);
-            record.begin(&state).await?;
-            state
-        }
-    };
-    let transfer = Transfer {
+            (token.map(MigrationState::new)).ok_or_else(|| target.error(Kind::Driver))
+        },
+        Ok,
+    );
+    let mut transfer = Transfer {
         engine: engine.clone(),
         record,
-        state,
-        leaves_out_present: false,
+        state: state?,
+        leave_out: None,
     };
+    if !is_begun {
+        transfer.begin().await?;
+    }
     Ok((transfer, events))
 }

@@ -1,19 +1,20 @@
 //! Whether the new collection holds what the old one holds.
 
 use mongodb::bson::{Bson, Document, doc};
-use sha2::{Digest, Sha256};
 
-use super::state::MigrationState;
+use super::{Convert, state::MigrationState};
 use crate::{
     Bucket, Result,
     error::Kind,
+    maintain::transfer::hash,
     protocol::{query::Query, range::Range},
     schema::{id, key::Key},
     server::Server,
-    value::{
-        bytes,
-        element::{Refusal, whole},
-        stored_bucket::StoredBucket,
+    value::{bytes, element::Refusal, stored_bucket::StoredBucket},
+    write::{
+        bulk,
+        engine::Engine,
+        item::{self, UntypedItem},
     },
 };
 
@@ -24,6 +25,43 @@ pub(super) async fn verify<O: Bucket, T: Bucket>(
     new: &Server,
     state: &MigrationState,
 ) -> Result<()> {
+    let (items, sum) = items_and_sum::<T>(new).await?;
+    let there = count::<O>(old).await?;
+    match (there, items, sum) == (state.items, state.items, state.sum) {
+        true => Ok(()),
+        false => Err(new.target().error(Kind::Unverified {
+            old: there,
+            migrated: state.items,
+            new: items,
+        })),
+    }
+}
+
+/// The number of items if the new collection holds exactly those of the old one, since an earlier call has ended. It
+/// reads both collections, unless their numbers of items differ.
+pub(super) async fn ended<O: Bucket, T: Bucket>(
+    engine: &Engine,
+    old: &Server,
+    convert: &mut Convert<'_, O, T>,
+) -> Result<Option<u64>> {
+    if count::<O>(old).await? != count::<T>(&engine.server).await? {
+        return Ok(None);
+    }
+    let all = (old.target()).find(Document::new(), Range::oldest_first());
+    let mut rows = all.cursor::<StoredBucket<O>>(None).await?;
+    let (mut items, mut sum) = (0, 0_i64);
+    while let Some(bucket) = rows.next_bucket(None).await? {
+        for item in bucket.into_items() {
+            sum = sum.wrapping_add(item_fingerprint(engine, &convert(item))?);
+            items += 1;
+        }
+    }
+    let is_there = items_and_sum::<T>(&engine.server).await? == (items, sum);
+    Ok(is_there.then_some(items))
+}
+
+/// The number of items in the new collection, and the sum of their fingerprints.
+async fn items_and_sum<T: Bucket>(new: &Server) -> Result<(u64, i64)> {
     let target = new.target();
     let all = target.find(Document::new(), Range::oldest_first());
     let mut rows = all.cursor::<StoredBucket<T, Bson>>(None).await?;
@@ -38,35 +76,28 @@ pub(super) async fn verify<O: Bucket, T: Bucket>(
             items += 1;
         }
     }
-    let there = count::<O>(old).await?;
-    match (there, items, sum) == (state.items, state.items, state.sum) {
-        true => Ok(()),
-        false => Err(target.error(Kind::Unverified {
-            old: there,
-            migrated: state.items,
-            new: items,
-        })),
-    }
+    Ok((items, sum))
 }
 
 /// How many items a collection holds.
 pub(super) async fn count<T: Bucket>(server: &Server) -> Result<u64> {
     let count = Query::everything().count(&T::SPEC, None);
-    let found = server.target().pipeline(count).first(None).await?;
-    let items = found.and_then(|found| whole(found.get("items")?));
-    Ok(items.map_or(0, |items| u64::try_from(items).unwrap_or(0)))
+    server.target().pipeline(count).sum(None).await
+}
+
+/// The fingerprint of an item, or an error if it may not be stored.
+pub(super) fn item_fingerprint<T: Bucket>(engine: &Engine, item: &T) -> Result<i64> {
+    bulk::check(engine, item)?;
+    let scope = item.scope().by(engine.index.get());
+    let target = engine.target_of(&scope);
+    let element = item::stored_element(item, &scope, &|kind| target.error(kind))?;
+    let print = fingerprint(&id::prefix(&T::SPEC.id, &scope.parts), &element);
+    print.map_err(|why| target.error(Kind::Serialize).with_source(why))
 }
 
 /// A number for an item, by its key and its element: two collections with the same sum of these numbers
 /// hold the same items, in whatever order.
-pub(super) fn fingerprint(key: &str, element: &Bson) -> Result<i64, Refusal> {
+fn fingerprint(key: &str, element: &Bson) -> Result<i64, Refusal> {
     let element = bytes::write(&doc! { "": element })?;
-    let mut hash = Sha256::new();
-    hash.update(key);
-    hash.update([0]);
-    hash.update(element);
-    let hash = hash.finalize();
-    let mut first = [0; 8];
-    first.copy_from_slice(&hash[..8]);
-    Ok(i64::from_le_bytes(first))
+    Ok(hash(&[key.as_bytes(), &[0], &element]))
 }

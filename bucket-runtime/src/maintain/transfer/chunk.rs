@@ -14,7 +14,6 @@ pub(in crate::maintain) struct Chunk {
     keys: Vec<ChunkKey>,
     /// The index of each key or window in `keys`, by the prefix of its ids.
     indexes: HashMap<String, usize>,
-    items: usize,
     /// Keys that may have no bucket yet.
     pub(super) new_keys: Vec<KeyScope>,
     /// Whether there may be no bucket at all yet.
@@ -36,7 +35,6 @@ impl Chunk {
         scope: &IndexedScope,
         item: impl UntypedItem + 'static,
     ) {
-        self.items += 1;
         let next = self.keys.len();
         let index = *(self.indexes.entry(scope.prefix.clone())).or_insert(next);
         if index == next {
@@ -64,10 +62,6 @@ impl Chunk {
     /// Notes that there may be no bucket at all yet.
     pub(in crate::maintain) fn begin_collection(&mut self) {
         self.is_first = true;
-    }
-
-    pub(in crate::maintain) fn is_empty(&self) -> bool {
-        self.items == 0
     }
 
     /// Takes out the items of each key.

@@ -1,5 +1,7 @@
 //! The stored progress of a long call, from which a later call resumes.
 
+use std::mem;
+
 use mongodb::{
     ClientSession,
     bson::{Document, doc},
@@ -7,6 +9,7 @@ use mongodb::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 
+use super::store::find_any;
 use crate::{
     Error, Result,
     error::Kind,
@@ -28,14 +31,17 @@ pub(in crate::maintain) struct Record {
     id: Document,
     /// How often the call has advanced.
     step: i64,
+    /// Whether the items that the stored record speaks of are gone, with all buckets.
+    is_void: bool,
 }
 
 impl Record {
-    /// The record of a call that works on this collection, and its state if the call is unfinished.
+    /// The record of a call that fills this collection; its state if the call is unfinished; and the `_id` of some
+    /// bucket. If there is none although items were stored, the collection was emptied, and the call begins again.
     pub(in crate::maintain) async fn find<S: DeserializeOwned>(
         target: &Server,
         id: Document,
-    ) -> Result<(Self, Option<S>)> {
+    ) -> Result<(Self, Option<S>, Option<String>)> {
         let collection = target.collection();
         let db = collection.client().database(&collection.namespace().db);
         let server = target.with_collection(db.collection(RECORDS));
@@ -43,20 +49,29 @@ impl Record {
             .target()
             .find(doc! { "_id": &id }, Range::unordered());
         let found = read.read_primary().first(None).await?;
-        let step = found.as_ref().and_then(|found| whole(found.get("step")?));
-        let state = found.as_ref().map(read_state).transpose();
+        let number = |name| found.as_ref().and_then(|found| whole(found.get(name)?));
+        let (step, items) = (number("step"), number("items"));
+        let bucket = find_any(target, None).await?;
+        let is_void = items > Some(0) && bucket.is_none();
+        let state = found.as_ref().filter(|_| !is_void).map(read_state);
+        let state = state.transpose();
         let state =
             state.map_err(|error| server.target().error(Kind::Driver).with_driver(error))?;
         let record = Self {
             server,
             id,
             step: step.unwrap_or(0),
+            is_void,
         };
-        Ok((record, state))
+        Ok((record, state, bucket))
     }
 
     /// Records that the call has begun, in this state.
-    pub(in crate::maintain) async fn begin(&self, state: &impl Serialize) -> Result<()> {
+    pub(super) async fn begin(&mut self, state: &impl Serialize) -> Result<()> {
+        if mem::take(&mut self.is_void) {
+            self.end().await?;
+            self.step = 0;
+        }
         let mut state = document(&self.server, state)?;
         state.insert("step", self.step);
         let begin = || Update {
@@ -85,19 +100,14 @@ impl Record {
         }
     }
 
-    /// Resets the count of steps, since the record was deleted.
-    pub(in crate::maintain) fn reset_steps(&mut self) {
-        self.step = 0;
-    }
-
     /// Counts a step, since the transaction that advanced the record has committed.
     pub(super) fn count_step(&mut self) {
         self.step += 1;
     }
 
-    /// Deletes the record of a call that has finished, or that starts from the beginning again.
+    /// Deletes the record of a call that has finished, unless another call has advanced it.
     pub(in crate::maintain) async fn end(&self) -> Result<()> {
-        let this = doc! { "_id": &self.id };
+        let this = doc! { "_id": &self.id, "step": self.step };
         self.server.target().delete_one(this, None).await.map(drop)
     }
 }

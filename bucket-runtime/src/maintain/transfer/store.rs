@@ -1,6 +1,9 @@
 //! The transaction that stores a chunk.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering::Relaxed},
+};
 
 use futures_util::future::BoxFuture;
 use mongodb::{
@@ -34,49 +37,53 @@ pub(super) struct StoreChunk {
     /// The state after the chunk.
     next: Document,
     keys: Vec<KeyItems>,
-    new_keys: Vec<KeyScope>,
-    is_first: bool,
+    chunk: Arc<Chunk>,
     /// The commands that store all items, if they can be planned.
     commands: Option<Commands>,
-    /// Whether the server refused the commands: somebody else writes to the collection, the items of one moment have
-    /// filled buckets before, or an item repeats one of an earlier chunk. The next attempt leaves the items to the
-    /// append protocol, which copes with any stored buckets.
+    /// Whether the server refused the commands: somebody else writes to the collection, or the items of one moment have
+    /// filled buckets before. The next attempt leaves the items to the append protocol, which copes with any stored
+    /// buckets.
     is_refused: AtomicBool,
-    leaves_out_present: bool,
+    /// Whether the chunk is planned again without the items whose identities are there, if some are.
+    leaves_out: bool,
 }
 
 impl StoreChunk {
     pub(super) async fn plan<S>(
         transfer: &Transfer<S>,
-        mut chunk: Chunk,
+        (mut keys, chunk): (Vec<KeyItems>, Arc<Chunk>),
         next: Document,
+        leaves_out: bool,
     ) -> Result<Self> {
-        let mut keys = chunk.take_keys();
         Ok(Self {
             commands: Commands::plan(&transfer.engine, &mut keys).await?,
             engine: transfer.engine.clone(),
             record: transfer.record.clone(),
             next,
             keys,
-            new_keys: chunk.new_keys,
-            is_first: chunk.is_first,
+            chunk,
             is_refused: AtomicBool::new(false),
-            leaves_out_present: transfer.leaves_out_present,
+            leaves_out,
         })
+    }
+
+    /// Whether the commands store all items; otherwise two of a bucket may have one identity.
+    pub(super) fn is_planned(&self) -> bool {
+        self.commands.is_some()
     }
 
     async fn write(&self, session: &mut ClientSession) -> Result<()> {
         // This comes first, so that buckets which an earlier attempt or call has just committed are recognised as
         // its own.
         self.record.advance(self.next.clone(), session).await?;
-        if self.is_first && !self.keys.is_empty() {
+        if self.chunk.is_first && !self.keys.is_empty() {
             // Since the call looked, another one may have begun, and ended.
             let server = &self.engine.server;
             if let Some(id) = find_any(server, Some(&mut *session)).await? {
                 return Err(server.target().error(Kind::KeyTaken(id)));
             }
         }
-        refuse_keys(&self.engine, &self.new_keys, Some(&mut *session)).await?;
+        refuse_keys(&self.engine, &self.chunk.new_keys, Some(&mut *session)).await?;
         match &self.commands {
             Some(commands) if !self.is_refused.load(Relaxed) => self.send(commands, session).await,
             _ => self.append(session).await,
@@ -93,7 +100,8 @@ impl StoreChunk {
             sent = server.insert_many(&commands.buckets, session).await;
         }
         sent.map_err(|error| match duplicate_index(&error) {
-            Some(UNIQUE_INDEX) if !self.leaves_out_present => {
+            // An open bucket is not as the commands expect it, or holds the identity.
+            index if index == Some(UNIQUE_INDEX) || self.leaves_out && is_impossible_id(&error) => {
                 server.target().error(Kind::NotUnique).with_driver(error)
             }
             _ => {
@@ -112,7 +120,7 @@ impl StoreChunk {
             let mut batch = Batch::new(key_items.scope.clone(), entries);
             self.engine.append(&mut batch, Some(&mut *session)).await?;
             let is_there = |(_, appended): &((), Appended)| *appended == Appended::AlreadyThere;
-            if !self.leaves_out_present && batch.done.iter().any(is_there) {
+            if batch.done.iter().any(is_there) {
                 return Err(self.engine.target_of(&batch.scope).error(Kind::NotUnique));
             }
         }
@@ -128,14 +136,13 @@ impl Attempt for StoreChunk {
     }
 
     fn has_lost(&self, error: &DriverError) -> bool {
-        let is_left_out = self.leaves_out_present && duplicate_index(error) == Some(UNIQUE_INDEX);
         // Of an impossible id, since an open bucket is not as the commands expect it.
-        is_left_out || is_lost_race(error) || is_impossible_id(error)
+        is_lost_race(error) || is_impossible_id(error)
     }
 }
 
 /// The `_id` of some bucket, if there is any.
-pub(in crate::maintain) async fn find_any(
+pub(super) async fn find_any(
     server: &Server,
     session: Option<&mut ClientSession>,
 ) -> Result<Option<String>> {

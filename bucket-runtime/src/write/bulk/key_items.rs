@@ -20,6 +20,7 @@ use crate::{
 };
 
 /// The buffered items of one key, in the order of the call.
+#[derive(Clone)]
 pub(crate) struct KeyItems {
     pub(crate) scope: IndexedScope,
     /// The items of all keys.
@@ -69,7 +70,7 @@ impl KeyItems {
         }
     }
 
-    pub(super) fn item(&self, index: usize) -> &dyn UntypedItem {
+    pub(crate) fn item(&self, index: usize) -> &dyn UntypedItem {
         self.all.item(index)
     }
 

@@ -49,6 +49,42 @@ async fn a_changed_item_ends_the_migration_with_an_error(db: Live) {
     assert_eq!(Trade::migrate_from(&db, convert).await.unwrap(), left);
 }
 
+/// Once more, a migration compares what is there; and it never advises to remove what has been migrated.
+#[bucket_testkit::test]
+async fn a_migration_that_has_ended_says_so(db: Live) {
+    let old = old::Trade::buckets(&db).await.unwrap();
+    old.append_many((0..30).map(trade)).await.unwrap();
+    assert_eq!(Trade::migrate_from(&db, convert).await.unwrap(), 30);
+    let before = documents(&db.collection::<Document>("trades")).await;
+    let mut reports = Vec::new();
+    let again = Trade::migrate_from(&db, convert).on_progress(|at| reports.push(at));
+    assert_eq!(again.await.unwrap(), 30);
+    let reports = reports
+        .iter()
+        .map(|at| (at.found, at.stored, at.is_following));
+    assert_eq!(Vec::from_iter(reports), [(30, 30, true)]);
+
+    // As many items, but other ones; then one more.
+    let other = |old: old::Trade| Trade {
+        quantity: 7,
+        ..convert(old)
+    };
+    let error = Trade::migrate_from(&db, other).await.unwrap_err();
+    assert!(error.is_key_taken(), "{error}");
+    assert_eq!(
+        documents(&db.collection::<Document>("trades")).await,
+        before
+    );
+    let trades = Trade::buckets(&db).await.unwrap();
+    trades.append(&convert(trade(100))).await.unwrap();
+    let error = Trade::migrate_from(&db, convert).await.unwrap_err();
+    assert!(error.is_key_taken(), "{error}");
+    assert!(
+        error.to_string().contains("nothing is left to do"),
+        "{error}"
+    );
+}
+
 #[bucket_testkit::test]
 async fn a_foreign_writer_to_the_new_collection_is_found(db: Live) {
     let old = old::Trade::buckets(&db).await.unwrap();
