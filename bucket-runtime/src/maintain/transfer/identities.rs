@@ -32,9 +32,12 @@ pub(super) async fn leave_out_present(server: &Server, keys: &mut Vec<KeyItems>)
             let present = server.present_identities(scope, field, known, None).await?;
             seen.extend(present.iter().map(comparable));
         }
-        let mut identities = identities.into_iter().flatten();
+        let mut identities = identities.into_iter();
         let before = key_items.indexes.len();
-        let is_new = |_: &usize| (identities.next()).is_some_and(|it| seen.insert(comparable(&it)));
+        let is_new = |_: &usize| {
+            let identity = identities.next().flatten();
+            identity.is_none_or(|identity| seen.insert(comparable(&identity)))
+        };
         key_items.indexes.retain(is_new);
         left_out += before - key_items.indexes.len();
     }
