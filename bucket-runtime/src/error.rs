@@ -18,7 +18,7 @@ use mongodb::error::Error as DriverError;
 
 #[cfg(feature = "tracing")]
 pub(crate) use self::driver::{code_of, type_of};
-use self::driver::{is_missing_hint, is_too_long, write_error};
+use self::driver::{is_missing_hint, is_too_long, restore_refusal_of_transactions, write_error};
 pub(crate) use self::{
     cause::of_driver as error_text,
     code::Code,
@@ -192,7 +192,10 @@ impl Error {
         self
     }
 
-    pub(crate) fn with_driver(mut self, error: DriverError) -> Self {
+    pub(crate) fn with_driver(mut self, mut error: DriverError) -> Self {
+        if restore_refusal_of_transactions(&mut error) {
+            self.0.kind = Kind::NoTransactions;
+        }
         self.0.source = Some(Source::Driver(error));
         self
     }

@@ -140,6 +140,22 @@ pub(crate) fn is_missing_index(error: &DriverError) -> bool {
     refusal(error).is_some_and(is_missing_hint)
 }
 
+/// Whether a standalone server has refused a transaction. The driver replaces its message by advice that changes
+/// nothing, so this brings the message back.
+pub(super) fn restore_refusal_of_transactions(error: &mut DriverError) -> bool {
+    let ErrorKind::Command(refusal) = &mut *error.kind else {
+        return false;
+    };
+    let advice = "does not support retryable writes";
+    let is_refusal =
+        refusal.code == Code::IllegalOperation as i32 && refusal.message.contains(advice);
+    if is_refusal {
+        refusal.message =
+            "Transaction numbers are only allowed on a replica set member or mongos".into();
+    }
+    is_refusal
+}
+
 /// Whether the server ended a statement's plan: an index was dropped, or changed by the first array in it.
 /// Sending the statement again under its number tells whether it was carried out.
 pub(crate) fn is_killed(error: &DriverError) -> bool {

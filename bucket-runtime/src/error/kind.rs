@@ -104,7 +104,8 @@ kinds! { collection;
     /// that opening was not to create, or that the user may not create.
     pub fn is_index_missing {
         MissingIndex =>
-            "the index `{OPEN_INDEX}` is missing; open the collection again with `buckets` to create it, or \
+            "the index `{OPEN_INDEX}` is missing; open the collection again with `buckets`, or \
+             `outliers`, to create it, or \
              call `change_capacity` again if one was interrupted";
         /// The commands that create the indexes.
         MissingIndexes(commands: Vec<String>) =>
@@ -159,8 +160,8 @@ kinds! { collection;
              same value in the `unique` field; remove one of the two items";
         /// The identity.
         Twins(identity: String) =>
-            "several items of the parent have the identity {identity}, so nothing was changed; keep one of them, \
-             and call again";
+            "several items of the parent have the identity {identity}, so nothing was changed; `verify` says where \
+             they are; keep one of them, and call again";
     }
 
     /// Whether the collection compares text by a locale, under which different keys may be equal.
@@ -340,6 +341,9 @@ kinds! { collection;
         Standalone(call: &'static str) =>
             "`{call}` needs transactions or change streams, which a standalone server lacks; nothing was \
              changed: start mongod with `--replSet` (one member is enough)";
+        NoTransactions =>
+            "a standalone server has no transactions; nothing was changed: start mongod with `--replSet` (one \
+             member is enough)";
         Unsupported(what: &'static str) =>
             "the server does not support {what}, without which two writers could open two buckets of a key; \
              use MongoDB 6.0 or later (Amazon DocumentDB, Azure Cosmos DB and FerretDB lack it)";

@@ -136,6 +136,7 @@ fn of_calls() -> Vec<Kind> {
             view: false,
         },
         Kind::Standalone("repair"),
+        Kind::NoTransactions,
         Kind::Unsupported("partial indexes"),
         Kind::NotSharded,
         Kind::ShardKey {

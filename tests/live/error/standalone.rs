@@ -6,6 +6,7 @@ use bucket_runtime::{
     mongodb::{
         Client,
         bson::{Document, doc},
+        error::Error as DriverError,
         options::ClientOptions,
     },
 };
@@ -133,6 +134,46 @@ async fn what_needs_a_replica_set_says_so_and_sends_nothing(standalone: &'static
     }
     let sent = record.names();
     assert!(sent.iter().all(|name| name == "hello"), "{sent:?}");
+}
+
+/// Whatever a caller does in a transaction, the text says what to do, also where the driver's `and_run` hands it on.
+#[bucket_testkit::test(server = "6.0-standalone")]
+async fn a_transaction_is_refused_with_advice_that_helps(standalone: &'static Server) {
+    let client = Client::with_uri_str(standalone.uri()).await.unwrap();
+    let db = client.database("transactions");
+    let marks = fresh::<Seconds10>(&db).await;
+    let albums = Album::outliers(&db).await.unwrap();
+    let mut session = client.start_session().await.unwrap();
+    let mark = Seconds10::new(1, 1).at(NOON);
+    let loaded = marks
+        .append_many([mark.clone()])
+        .session(&mut session)
+        .await;
+    let mut refused = vec![loaded.unwrap_err().failed()[0].error.clone()];
+    for call in 0..4 {
+        session.start_transaction().await.unwrap();
+        let session = &mut session;
+        let called = match call {
+            0 => marks.append(&mark).session(&mut *session).await.map(drop),
+            1 => marks.count(&1).session(&mut *session).await.map(drop),
+            2 => albums.push(&1, 5).session(&mut *session).await.map(drop),
+            _ => albums.get(&1).session(&mut *session).await.map(drop),
+        };
+        refused.push(called.unwrap_err());
+        let _ = session.abort_transaction().await;
+    }
+    for error in refused {
+        assert!(
+            error.is_unsupported() && !error.is_maybe_stored(),
+            "{error}"
+        );
+        assert!(error.to_string().contains("--replSet"), "{error}");
+        for text in [error.to_string(), DriverError::from(error).to_string()] {
+            let helps = text.contains("replica set member") && !text.contains("retryWrites");
+            assert!(helps, "{text}");
+        }
+    }
+    assert_eq!(marks.count(&1).await.unwrap(), 0);
 }
 
 #[bucket_testkit::test(server = "6.0-standalone")]
