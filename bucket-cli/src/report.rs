@@ -58,12 +58,8 @@ impl Report {
     }
 
     /// The report of a verify: how many documents were read, and the problems, if any.
-    pub(crate) fn of_problems(
-        read: &[(&str, u64)],
-        problems: Vec<Problem>,
-        listed: &Listed,
-    ) -> Self {
-        let mut value = json!({ "problems": values(&problems) });
+    pub(crate) fn of_problems(read: &[(&str, u64)], problems: &[Problem], listed: &Listed) -> Self {
+        let mut value = json!({ "problems": values(problems) });
         for (thing, n) in read {
             // An extras document is one of the `extras`.
             let thing = thing.trim_end_matches("s document");
@@ -75,7 +71,30 @@ impl Report {
             0 => format!("no problems in {read}"),
             n => format!("{} in {read}", counted(n as u64, "problem")),
         };
-        Self::of_left(vec![summary], value, &problems, listed)
+        Self::of_left(vec![summary], value, problems, listed)
+    }
+
+    /// Adds how many of these problems a repair would solve.
+    pub(crate) fn with_dry_repair(mut self, problems: &[Problem], delete_orphans: bool) -> Self {
+        let twins = problems.iter().filter(|problem| problem.kind == "Twins");
+        let twins = Vec::from_iter(twins.map(|problem| &problem.ids));
+        let would_solve = |problem: &&Problem| match problem.kind {
+            "NoParent" => delete_orphans,
+            // Which of the twins is the right one, only a person knows.
+            "TooLarge" => !twins.contains(&&problem.ids),
+            _ => problem.is_repairable,
+        };
+        let mut solved = BTreeMap::<_, u64>::new();
+        for problem in problems.iter().filter(would_solve) {
+            *solved.entry(problem.kind).or_default() += 1;
+        }
+        self.value["would_repair"] = json!(solved);
+        let line = match listed_kinds(&solved) {
+            none if none.is_empty() => "nothing would be repaired".to_owned(),
+            solved => format!("would be repaired: {solved}"),
+        };
+        self.lines.push(line);
+        self
     }
 
     /// The report of a repair: the repaired problems, and those that are left.
@@ -84,8 +103,7 @@ impl Report {
         left: Vec<Problem>,
         listed: &Listed,
     ) -> Self {
-        let done = repaired.iter().map(|(kind, n)| format!("{n} {kind}"));
-        let done = done.collect::<Vec<_>>().join(", ");
+        let done = listed_kinds(repaired);
         let done = if done.is_empty() {
             "nothing was repaired".to_owned()
         } else {
@@ -135,6 +153,12 @@ impl Report {
         }
         Ok(())
     }
+}
+
+/// How many problems there are of each kind, such as "1 NoFlag, 7 TooLarge".
+fn listed_kinds(kinds: &BTreeMap<&str, u64>) -> String {
+    let kinds = kinds.iter().map(|(kind, n)| format!("{n} {kind}"));
+    kinds.collect::<Vec<_>>().join(", ")
 }
 
 /// A line for each kind of problem, which counts them, and the first few of it below.

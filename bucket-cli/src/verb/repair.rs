@@ -27,7 +27,8 @@ pub(crate) struct Repair {
 impl Verb for Repair {
     async fn on_buckets<T: Bucket>(&self, site: &Site<'_>) -> Outcome {
         verify::known(if self.dry.dry_run {
-            verify::buckets::<T>(site.db, &self.listed).await
+            let found = verify::buckets::<T>(site.db, &self.listed).await;
+            found.map(|found| self.would_repair(found))
         } else {
             self.buckets::<T>(site.db).await
         })
@@ -35,7 +36,8 @@ impl Verb for Repair {
 
     async fn on_outliers<T: Outlier>(&self, site: &Site<'_>) -> Outcome {
         verify::known(if self.dry.dry_run {
-            verify::outliers::<T>(site.db, &self.listed).await
+            let found = verify::outliers::<T>(site.db, &self.listed).await;
+            found.map(|found| self.would_repair(found))
         } else {
             self.outliers::<T>(site.db).await
         })
@@ -43,6 +45,10 @@ impl Verb for Repair {
 }
 
 impl Repair {
+    fn would_repair(&self, verify::Found(problems, report): verify::Found) -> Report {
+        report.with_dry_repair(&problems, self.delete_orphans)
+    }
+
     async fn buckets<T: Bucket>(&self, db: &Database) -> Result<Report> {
         let done = T::repair(db).await?;
         let left = done.left.iter().map(Problem::of_buckets);
@@ -55,6 +61,12 @@ impl Repair {
         let left = done.left.iter().map(Problem::of_outliers);
         let left = left.collect();
         let mut report = Report::of_repaired(&done.repaired, left, &self.listed);
+        report.value["refused"] = json!(done.refused);
+        let refused = done
+            .refused
+            .iter()
+            .map(|why| format!("not repaired: {why}"));
+        report.lines.extend(refused);
         if self.delete_orphans {
             report.value["deleted_items"] = json!(done.deleted_items);
             let deleted = format!("deleted: {}", counted(done.deleted_items, "item"));

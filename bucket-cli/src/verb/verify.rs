@@ -20,22 +20,40 @@ pub(crate) struct Verify {
 
 impl Verb for Verify {
     async fn on_buckets<T: Bucket>(&self, site: &Site<'_>) -> Outcome {
-        known(buckets::<T>(site.db, &self.listed).await)
+        known(buckets::<T>(site.db, &self.listed).await.map(Found::report))
     }
 
     async fn on_outliers<T: Outlier>(&self, site: &Site<'_>) -> Outcome {
-        known(outliers::<T>(site.db, &self.listed).await)
+        known(
+            outliers::<T>(site.db, &self.listed)
+                .await
+                .map(Found::report),
+        )
     }
 }
 
-pub(super) async fn buckets<T: Bucket>(db: &Database, listed: &Listed) -> Result<Report> {
+/// The problems of a collection, and the report of them.
+pub(super) struct Found(pub(super) Vec<Problem>, pub(super) Report);
+
+impl Found {
+    fn new(read: &[(&str, u64)], problems: Vec<Problem>, listed: &Listed) -> Self {
+        let report = Report::of_problems(read, &problems, listed);
+        Self(problems, report)
+    }
+
+    fn report(self) -> Report {
+        self.1
+    }
+}
+
+pub(super) async fn buckets<T: Bucket>(db: &Database, listed: &Listed) -> Result<Found> {
     let found = T::verify(db).await?;
     let read = [("bucket", found.buckets), ("item", found.items)];
     let problems = found.problems.iter().map(Problem::of_buckets);
-    Ok(Report::of_problems(&read, problems.collect(), listed))
+    Ok(Found::new(&read, problems.collect(), listed))
 }
 
-pub(super) async fn outliers<T: Outlier>(db: &Database, listed: &Listed) -> Result<Report> {
+pub(super) async fn outliers<T: Outlier>(db: &Database, listed: &Listed) -> Result<Found> {
     let found = T::verify(db).await?;
     let read = [
         ("parent", found.parents),
@@ -43,7 +61,7 @@ pub(super) async fn outliers<T: Outlier>(db: &Database, listed: &Listed) -> Resu
         ("item", found.items),
     ];
     let problems = found.problems.iter().map(Problem::of_outliers);
-    Ok(Report::of_problems(&read, problems.collect(), listed))
+    Ok(Found::new(&read, problems.collect(), listed))
 }
 
 /// The report; that a collection does not exist is a problem, too.

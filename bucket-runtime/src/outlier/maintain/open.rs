@@ -68,26 +68,33 @@ impl<T: Outlier> OpenOutliers<T> {
         if T::SPEC.total.is_some() {
             parents.needs_replica_set("#[outlier(total)]").await?;
         }
-        let of_extras = open::needed(&extras, &ExtraItem::<T>::SPEC).await;
-        let mut of_extras = of_extras.map_err(Error::of_extras)?;
-        let reference = indexes::reference(T::SPEC.reference);
-        if !(of_extras.found.iter()).any(|index| index.keys == reference.keys) {
-            of_extras.lacking.push(reference);
-        }
-        let of_parents = missing_of_parents(&parents, &T::SPEC).await?;
-        if !self.create {
-            open::must_exist([
-                (&extras, &of_extras.lacking[..]),
-                (&parents, &of_parents[..]),
-            ])?;
-        }
-        let index = open::open(&extras, &ExtraItem::<T>::SPEC, of_extras, self.create).await?;
-        open::create(&parents, of_parents).await?;
-        Ok(Outliers::new(
-            parents,
-            Engine::new(extras, index, RingPace::NEVER),
-        ))
+        open_both(parents, extras, self.create).await
     }
+}
+
+/// Opens two collections: creates the indexes that they lack, unless somebody else does.
+pub(super) async fn open_both<T: Outlier>(
+    parents: Server,
+    extras: Server,
+    create: bool,
+) -> Result<Outliers<T>> {
+    let of_extras = open::needed(&extras, &ExtraItem::<T>::SPEC).await;
+    let mut of_extras = of_extras.map_err(Error::of_extras)?;
+    let reference = indexes::reference(T::SPEC.reference);
+    if !(of_extras.found.iter()).any(|index| index.keys == reference.keys) {
+        of_extras.lacking.push(reference);
+    }
+    let of_parents = missing_of_parents(&parents, &T::SPEC).await?;
+    if !create {
+        open::must_exist([
+            (&extras, &of_extras.lacking[..]),
+            (&parents, &of_parents[..]),
+        ])?;
+    }
+    let index = open::open(&extras, &ExtraItem::<T>::SPEC, of_extras, create).await?;
+    open::create(&parents, of_parents).await?;
+    let extras = Engine::new(extras, index, RingPace::NEVER);
+    Ok(Outliers::new(parents, extras))
 }
 
 /// The indexes that the parents lack.

@@ -7,9 +7,12 @@ use mongodb::{
     bson::{Bson, Document, doc},
 };
 
-use super::verify::{
-    OutlierProblem, OutlierVerifier, UnverifiedOutliers,
-    rows::{count_of, id_of, rows},
+use super::{
+    open::open_both,
+    verify::{
+        OutlierProblem, OutlierVerifier, UnverifiedOutliers,
+        rows::{count_of, id_of, rows},
+    },
 };
 use crate::{
     Result,
@@ -27,6 +30,8 @@ pub struct RepairedOutliers {
     pub deleted_items: u64,
     /// The problems that are left.
     pub left: Vec<OutlierProblem>,
+    /// Why it could not solve some of these: a text for each, with the parent's id.
+    pub refused: Vec<String>,
 }
 
 /// Builder of a repair: await it; see [`Outlier::repair`](crate::Outlier::repair).
@@ -63,10 +68,17 @@ impl<T: Outlier> RepairOutliers<T> {
     }
 
     pub(crate) async fn execute(self) -> Result<RepairedOutliers> {
-        let verifier = self.outliers.check().await?;
-        // A parent can be split once its extras are in order.
+        let mut verifier = self.outliers.check().await?;
+        // A parent can be split once its extras are in order, and have their indexes.
         let mut repaired = verifier.extras.repair().await?;
-        let mut deleted_items = 0;
+        let parents = verifier.outliers.collections.parents.clone();
+        match open_both(parents, verifier.extras.server.clone(), true).await {
+            Ok(opened) => verifier.outliers = opened,
+            // The twins are problems of their own.
+            Err(error) if error.is_not_unique() => {}
+            Err(error) => return Err(error),
+        }
+        let (mut deleted_items, mut refused) = (0, Vec::new());
         for problem in verifier.verify_parents().await?.problems {
             let solved = match &problem {
                 OutlierProblem::NoParent { parent, .. } if self.delete_orphans => {
@@ -80,9 +92,9 @@ impl<T: Outlier> RepairOutliers<T> {
             match solved {
                 Ok(true) => *repaired.entry(problem.kind()).or_default() += 1,
                 Ok(false) => {}
-                // Something foreign, or a double, is in the way, which is left as a problem of its own.
-                Err(error) if error.is_deserialize() || error.is_not_unique() => {}
-                Err(error) => return Err(error),
+                Err(error) if error.is_fatal() && !error.is_index_missing() => return Err(error),
+                // Something foreign, or a double, is in the way.
+                Err(error) => refused.push(error.to_string()),
             }
         }
         let left = verifier.verify().await?.problems;
@@ -90,6 +102,7 @@ impl<T: Outlier> RepairOutliers<T> {
             repaired,
             deleted_items,
             left,
+            refused,
         })
     }
 }

@@ -40,8 +40,8 @@ impl<T: Outlier> Outliers<T> {
     /// # Errors
     ///
     /// [`is_not_unique`](crate::Error::is_not_unique) if items are [`unique`](macro@crate::Outlier#unique), and two
-    /// of a parent have the same identity. That parent stays as it is, all others are split, and then the call
-    /// returns the error of the first one.
+    /// of a parent have the same identity, or none. That parent stays as it is, as does one that the server refuses to
+    /// split; all others are split, and then the call returns the error of the first one.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Outlier, Outliers};
@@ -112,10 +112,11 @@ impl<T: Outlier> SplitExisting<'_, T> {
         let mut refused = None;
         while let Some(row) = rows.next_decoded().await? {
             let id = row.get("_id").unwrap_or(&Bson::Null);
-            match outliers.stored_parent(id)?.split().await {
+            let split = async { outliers.stored_parent(id)?.split().await };
+            match split.await {
                 Ok(moved) => at.moved += moved,
-                Err(error) if error.is_not_unique() => refused = refused.or(Some(error)),
-                Err(error) => return Err(error),
+                Err(error) if error.is_fatal() => return Err(error),
+                Err(error) => refused = refused.or(Some(error)),
             }
             at.done += 1;
             progress(at);

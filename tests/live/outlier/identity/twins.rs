@@ -26,12 +26,13 @@ async fn store(users: &Outliers<User3>, id: i64, of: &[i64], flag: bool) {
     users.collection().insert_one(user).await.unwrap();
 }
 
-fn twins(parent: i64, identities: &[i64]) -> Vec<OutlierProblem> {
-    let twins = identities.iter().map(|identity| OutlierProblem::Twins {
+fn twins(parent: i64, identity: Bson, places: &[u64], extras: &[&str]) -> OutlierProblem {
+    OutlierProblem::Twins {
         parent: Bson::Int64(parent),
-        identity: Bson::Int64(*identity),
-    });
-    twins.collect()
+        identity,
+        places: places.to_vec(),
+        extras: extras.iter().map(|id| Bson::from(*id)).collect(),
+    }
 }
 
 #[bucket_testkit::test]
@@ -68,8 +69,17 @@ async fn a_split_leaves_parents_with_doubles_and_goes_on(db: Live) {
         .iter()
         .filter(|problem| problem.kind() == "Twins")
         .cloned();
-    let expected = [twins(1, &[1]), twins(2, &[5]), twins(4, &[4])].concat();
+    let expected = [
+        twins(1, 1_i64.into(), &[0, 5], &[]),
+        twins(2, 5_i64.into(), &[4, 5], &[]),
+        twins(4, 4_i64.into(), &[3], &["4_0000000000"]),
+    ];
     assert_eq!(Vec::from_iter(of_twins), expected);
+    assert!(
+        expected[2]
+            .to_string()
+            .contains("item 3 (from 0), extras document \"4_0000000000\"")
+    );
     assert_eq!(found.len(), 6, "{found:?}");
     // A repair guesses nothing, and loses nothing.
     assert_eq!(repair(&users).await.unwrap(), found);
@@ -82,6 +92,48 @@ async fn a_split_leaves_parents_with_doubles_and_goes_on(db: Live) {
     for (id, last) in [(1, 5), (2, 4), (4, 4)] {
         assert_each_once(&users, id, 1..=last).await;
     }
+}
+
+/// Collections that were never opened, with parents that cannot be split: a repair creates the indexes that are missing,
+/// splits all others, and says of each one why it could not.
+#[bucket_testkit::test]
+async fn o1_a_repair_goes_on_after_parents_that_it_cannot_split(db: Live) {
+    let (users, extras) = (User3::SPEC.collection, User3::SPEC.extras);
+    let users = db.collection::<Document>(users);
+    let extras = db.collection::<Document>(extras);
+    let nameless = vec![doc! { "since": 0_i64 }; 2];
+    let some_nameless = [followers(&[1, 2, 3]), nameless].concat();
+    let parents = [
+        doc! { "_id": 1_i64, "followers": some_nameless },
+        doc! { "_id": 2_i64, "followers": followers(&[1, 2, 3, 4, 2]) },
+        doc! { "_id": "three", "followers": followers(&[1, 2, 3, 4]) },
+        doc! { "_id": 4_i64, "followers": followers(&[1, 2, 3, 4, 5, 6]) },
+    ];
+    users.insert_many(parents).await.unwrap();
+    let repaired = User3::repair(&db).await.unwrap();
+    assert_eq!(repaired.repaired, [("TooLarge", 1)].into());
+    let of_twins = repaired.left.iter().filter(|it| it.kind() == "Twins");
+    let expected = [
+        twins(1, Bson::Null, &[3, 4], &[]),
+        twins(2, 2_i64.into(), &[1, 4], &[]),
+    ];
+    assert!(of_twins.eq(&expected), "{:?}", repaired.left);
+    let [first, second] = &repaired.refused[..] else {
+        panic!("{:?}", repaired.refused);
+    };
+    assert!(first.contains("\"1\"") && first.contains("null"), "{first}");
+    assert!(
+        second.contains("\"2\"") && second.contains("identity Long(\"2\")"),
+        "{second}"
+    );
+    let mut indexes = extras.list_index_names().await.unwrap();
+    indexes.sort();
+    assert_eq!(
+        indexes,
+        ["_id_", "bucket_open", "bucket_unique", "user_id_1__id_1"]
+    );
+    let opened = User3::outliers(&db).await.unwrap();
+    assert_each_once(&opened, 4, 1..=6).await;
 }
 
 /// The manual's own extras documents have no number and no count, so the unique index does not see them.

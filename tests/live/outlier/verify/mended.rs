@@ -251,16 +251,13 @@ async fn o1_what_nobody_can_guess_stays_as_it_is(db: Live) {
         is_mended(&db, by_hand, &["Twins"], &["Twins"]).await;
     }
     let problems = User::verify(&db).await.unwrap().problems;
-    let twins = |identity: i64| OutlierProblem::Twins {
+    let twins = |identity: i64, places: &[u64], pages: [i64; 2]| OutlierProblem::Twins {
         parent: DAMAGED.into(),
         identity: identity.into(),
+        places: places.to_vec(),
+        extras: pages.map(|n| page_id(n).into()).to_vec(),
     };
-    assert_eq!(problems.len(), 2, "{problems:?}");
-    assert!(
-        [1, 8]
-            .into_iter()
-            .all(|user| problems.contains(&twins(user)))
-    );
+    assert_eq!(problems, [twins(1, &[1], [3, 4]), twins(8, &[], [2, 3])]);
 
     // Within one extras document.
     let within = Extras(

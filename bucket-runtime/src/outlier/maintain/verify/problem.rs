@@ -81,8 +81,12 @@ pub enum OutlierProblem {
     Twins {
         /// The parent's `_id`.
         parent: Bson,
-        /// The identity.
+        /// The identity; `Null` if they have none, which the unique index takes for the same one.
         identity: Bson,
+        /// The number of items before each of them in the parent's array.
+        places: Vec<u64>,
+        /// The `_id`s of the extras documents that hold the others.
+        extras: Vec<Bson>,
     },
     /// O4: what breaks a guarantee in an extras document, which is a bucket; or an item of it that cannot
     /// be read.
@@ -199,11 +203,23 @@ impl fmt::Display for OutlierProblem {
                 shell(total),
                 count(*items, "item")
             ),
-            Self::Twins { identity, .. } => write!(
-                f,
-                "O1: several items of parent {id} have the identity {}",
-                shell(identity)
-            ),
+            Self::Twins {
+                identity,
+                places,
+                extras,
+                ..
+            } => {
+                let own = places.iter().map(|place| format!("item {place} (from 0)"));
+                let extras = extras
+                    .iter()
+                    .map(|id| format!("extras document {}", shell(id)));
+                let places = own.chain(extras).collect::<Vec<_>>().join(", ");
+                let identity = shell(identity);
+                write!(
+                    f,
+                    "O1: several items of parent {id} have the identity {identity}: {places}"
+                )
+            }
             Self::Extras(BucketProblem::Twins { .. }) => write!(
                 f,
                 "O1: several items of extras document {id} have the same identity"

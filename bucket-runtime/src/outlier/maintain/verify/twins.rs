@@ -1,6 +1,6 @@
 //! Finds items of a parent that have the same identity.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mongodb::bson::{Bson, Document, RawDocument, doc};
 
@@ -14,11 +14,19 @@ use crate::{
         Outlier, Outliers, parent_handle::held, read::unreadable::array,
         write::ITEMS_PER_COMPARISON,
     },
-    protocol::command::{equality, identity, identity_path, twins},
+    protocol::command::{equality, identity, identity_path},
     schema::{key::KeyField, spec::OutlierSpec},
     server::target::Target,
     value::element::comparable,
 };
+
+/// The items of a parent's array that have the same identity: their places, and the extras documents with further ones.
+#[derive(Default)]
+struct Holders {
+    identity: Bson,
+    places: Vec<u64>,
+    extras: Vec<Bson>,
+}
 
 /// Finds the identities that two items of the parent's array have, or one of them and one of the extras.
 pub(super) async fn find_twins<T: Outlier>(
@@ -29,32 +37,41 @@ pub(super) async fn find_twins<T: Outlier>(
     let (Some(field), Some(items)) = (T::SPEC.unique, array(row, T::SPEC.items)) else {
         return Ok(Vec::new());
     };
-    let items = items
-        .into_iter()
-        .filter_map(|item| Bson::try_from(item).ok());
-    let items: Vec<_> = items
-        .filter(|item| identity(field, item).is_some())
-        .collect();
-    let mut twins: Vec<_> = twins(field, &items).cloned().collect();
-    if row.get_bool(T::SPEC.flag).unwrap_or(false) {
-        twins.extend(find_in_both(outliers, &parent, &items).await?);
+    let items = items.into_iter().map(Bson::try_from);
+    let items = Vec::from_iter(items.map(|item| item.unwrap_or(Bson::Null)));
+    let mut held = BTreeMap::<_, Holders>::new();
+    for (place, item) in (0..).zip(&items) {
+        let identity = identity(field, item).unwrap_or(&Bson::Null);
+        let holders = held.entry(comparable(identity)).or_default();
+        holders.identity = identity.clone();
+        holders.places.push(place);
     }
-    twins.sort_by_key(comparable);
-    twins.dedup();
-    let twins = twins.into_iter().map(|identity| Problem::Twins {
+    if row.get_bool(T::SPEC.flag).unwrap_or(false) {
+        for (identity, document) in find_in_both(outliers, &parent, &items).await? {
+            if let Some(holders) = held.get_mut(&comparable(&identity)) {
+                holders.extras.push(document);
+            }
+        }
+    }
+    let twins = held.into_values();
+    let twins = twins.filter(|it| it.places.len() > 1 || !it.extras.is_empty());
+    let twins = twins.map(|it| Problem::Twins {
         parent: parent.clone(),
-        identity,
+        identity: it.identity,
+        places: it.places,
+        extras: it.extras,
     });
     Ok(twins.collect())
 }
 
-/// The identities that items of the parent's array and of the extras have. An item may move from the array to the
-/// extras after the array was read, so those that are found are looked up in the array again.
+/// The identities that items of the parent's array and of the extras have, each with the id of an extras document. An
+/// item may move from the array to the extras after the array was read, so those that are found are looked up in the
+/// array again.
 async fn find_in_both<T: Outlier>(
     outliers: &Outliers<T>,
     parent: &Bson,
     items: &[Bson],
-) -> Result<Vec<Bson>> {
+) -> Result<Vec<(Bson, Bson)>> {
     // A parent with a foreign id is another kind of problem.
     let Ok(handle) = outliers.stored_parent(parent) else {
         return Ok(Vec::new());
@@ -67,11 +84,15 @@ async fn find_in_both<T: Outlier>(
         if in_extras.is_empty() {
             continue;
         }
-        let in_extras = in_extras.iter().flat_map(held);
-        let in_extras: BTreeSet<_> = in_extras.map(|identity| comparable(&identity)).collect();
         let own = handle.read_state_and_held(items, true, None).await?;
-        let own = own.map_or_else(Vec::new, |state| state.held).into_iter();
-        found.extend(own.filter(|identity| in_extras.contains(&comparable(identity))));
+        let own = own.map_or_else(Vec::new, |state| state.held);
+        let own: BTreeSet<_> = own.iter().map(comparable).collect();
+        for document in in_extras {
+            let id = document.get("_id").cloned().unwrap_or(Bson::Null);
+            let held = held(&document).into_iter();
+            let held = held.filter(|identity| own.contains(&comparable(identity)));
+            found.extend(held.map(|identity| (identity, id.clone())));
+        }
     }
     Ok(found)
 }
@@ -89,7 +110,9 @@ pub(super) async fn find_in_extras<T: Outlier>(
     };
     let pair = |parent: &Bson, identity: &Bson| (comparable(parent), comparable(identity));
     let known = known.iter().filter_map(|problem| match problem {
-        Problem::Twins { parent, identity } => Some(pair(parent, identity)),
+        Problem::Twins {
+            parent, identity, ..
+        } => Some(pair(parent, identity)),
         _ => None,
     });
     let known: BTreeSet<_> = known.collect();
@@ -114,9 +137,17 @@ pub(super) async fn find_in_extras<T: Outlier>(
             doc! { "$match": holders },
             doc! { "$project": { "_id": 1 } },
         ];
-        let is_known = known.contains(&pair(&parent, &identity));
-        if !is_known && rows(extras, holders).await?.len() > 1 {
-            problems.push(Problem::Twins { parent, identity });
+        if known.contains(&pair(&parent, &identity)) {
+            continue;
+        }
+        let holders = rows(extras, holders).await?;
+        if holders.len() > 1 {
+            problems.push(Problem::Twins {
+                parent,
+                identity,
+                places: Vec::new(),
+                extras: holders.iter().map(|row| id_of(row)).collect(),
+            });
         }
     }
     Ok(problems)
