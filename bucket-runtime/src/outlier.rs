@@ -5,8 +5,10 @@
 //! the next update flags the parent, on the condition that it has no room for the item. The engine then appends
 //! the item to the extras: numbered buckets whose key is the parent's id. The flag comes before the first extra,
 //! and an inserted parent before its extras, so extras without a flag never exist. A handle remembers which
-//! parents it found to be outliers (`outlier/known.rs`) and tries their open extras document first; that this
-//! document exists shows the flag. Pushes to one parent that wait in a handle are sent together, as one push of
+//! parents it found to be outliers (`outlier/known.rs`); before it appends to the extras of one, it looks whether the
+//! parent is there, with its flag. The extras do not show that: a push that a deletion overtakes leaves some, and so does
+//! a deletion that is cut short. A look that begins with the push is enough, since whoever deletes the parent after it
+//! does so beside the push. Pushes to one parent that wait in a handle are sent together, as one push of
 //! several items (`outlier/write/combined.rs`). `split_existing` moves the items of one parent in one
 //! transaction. If the parent has extras already, its items are older, and take lower numbers, if necessary below zero.
 //!

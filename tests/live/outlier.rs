@@ -4,6 +4,8 @@ pub(crate) mod bytes;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod combine;
 #[cfg(not(feature = "bson-3"))]
+pub(crate) mod deleted;
+#[cfg(not(feature = "bson-3"))]
 pub(crate) mod edit;
 pub(crate) mod errors;
 #[cfg(not(feature = "bson-3"))]

@@ -241,14 +241,6 @@ impl Batch {
             && (self.items.len() > max_in_new_bucket(rules) || would_not_learn)
     }
 
-    /// Whether the newest bucket may be open.
-    pub(crate) fn may_have_room(&self) -> bool {
-        matches!(
-            self.newest_bucket,
-            NewestBucket::Unknown | NewestBucket::Open { .. }
-        )
-    }
-
     /// `statements`: the next command.
     pub(crate) fn statements(&self, rules: &Rules) -> Vec<Statement> {
         let mut statements = Vec::new();

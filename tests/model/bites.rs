@@ -50,6 +50,17 @@ fn a_flag_after_the_first_extra() {
     assert_eq!(broken(&config), "O3");
 }
 
+/// A handle knows the parent as an outlier, and a push that was on its way has opened an extras document after the
+/// deletion.
+#[test]
+fn a_push_that_does_not_look_at_the_parent() {
+    let writers = vec![pushes(0, &[2, 1]), pushes(1, &[1]), vec![Call::Delete]];
+    let mut config = config("blind push", 2, writers);
+    config.has_parent = true;
+    config.rules.looks = false;
+    assert_eq!(broken(&config), "O1");
+}
+
 /// A ring that does not take the slot from which it turns.
 #[test]
 fn a_ring_with_a_gap() {

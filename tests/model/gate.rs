@@ -135,6 +135,6 @@ fn is_step(command: &Document) -> bool {
     });
     matches!(
         name,
-        "find" | "aggregate" | "update" | "insert" | "findAndModify"
+        "find" | "aggregate" | "update" | "insert" | "delete" | "findAndModify"
     ) && !of_nothing
 }

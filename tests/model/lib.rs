@@ -8,13 +8,14 @@
 //! whose steps bear the names of the functions that build the commands. A breadth-first search visits every
 //! state that any order of their steps can reach, while commands and answers are lost and repeated, commands are
 //! killed, items are removed and changed, and a writer crashes. G1 to G3, G5 and O1 to O5 hold in each state, a
-//! parent holds an identity once, and no acknowledged change is lost. `bites.rs`
+//! parent holds an identity once, no acknowledged change is lost, and no push is stored that begins after an acknowledged
+//! deletion of its parent. `bites.rs`
 //! takes away one safeguard at a time, and the search finds the broken guarantee. `replay.rs` keeps the model
 //! true: it lets the runtime's commands through to a real server one by one, at random or so that each step of a
 //! small system is taken (`cover.rs`); each must be what the model sends next, and after each the documents must be
 //! the model's. The model includes `protocol/next.rs`, so
 //! it searches the engine's own decisions; any other change of the protocols belongs there, too.
-//! It does not cover windows, commands of several keys, `append_many`, transactions and `delete`;
+//! It does not cover windows, commands of several keys, `append_many` and transactions;
 //! removals from buckets are searched and not replayed, those from a parent are. It assumes that no command
 //! arrives after its repetition was answered.
 
@@ -83,6 +84,11 @@ fn removals() {
 #[test]
 fn outliers() {
     holds(systems::outliers(), 1_000_000);
+}
+
+#[test]
+fn outliers_that_are_deleted() {
+    holds(systems::deletions(), 1_000_000);
 }
 
 #[test]

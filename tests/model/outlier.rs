@@ -9,8 +9,8 @@ use crate::{
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Step {
-    /// `push_to_known`: the first statement of the batch, if it opens no bucket.
-    Known(Batch),
+    /// `is_flagged`, of a parent that is known to be an outlier.
+    Look,
     /// `push`, of at most `room` items.
     Push {
         room: usize,
@@ -41,28 +41,34 @@ pub(crate) struct Pushing {
 
 impl Pushing {
     pub(crate) fn push(items: Vec<Item>, known: bool, memory: Memory, rules: &Rules) -> Self {
-        if !known {
-            let room = rules.threshold.into();
-            let step = Step::Push { room };
-            return Self { items, step };
-        }
-        // `push_identified`
-        if rules.has_identity {
-            let step = Step::Flag;
-            return Self { items, step };
-        }
-        let batch = Batch::bounded(items, memory);
-        let (items, step) = match batch.may_have_room() {
-            true => (Vec::new(), Step::Known(batch)),
-            false => (batch.items, Step::Flag),
+        let mut pushing = Self {
+            items,
+            step: Step::Over,
         };
-        Self { items, step }
+        pushing.step = match known {
+            false => Step::Push {
+                room: rules.threshold.into(),
+            },
+            true if rules.has_identity => Step::Flag,
+            true if rules.looks => Step::Look,
+            true => pushing.extras(memory),
+        };
+        pushing
     }
 
     pub(crate) fn insert(items: Vec<Item>, rules: &Rules) -> Self {
         let first = items.len().min(rules.threshold.into());
         let step = Step::Insert { first };
         Self { items, step }
+    }
+
+    /// The items that are not stored yet.
+    pub(crate) fn items(&self) -> impl Iterator<Item = Item> {
+        let batch = match &self.step {
+            Step::Extras(batch) => &batch.items[..],
+            _ => &[],
+        };
+        self.items.iter().chain(batch).copied()
     }
 
     pub(crate) fn is_over(&self) -> bool {
@@ -75,7 +81,7 @@ impl Pushing {
 
     pub(crate) fn must_read(&self, rules: &Rules) -> bool {
         match &self.step {
-            Step::State | Step::Unnumbered => true,
+            Step::Look | Step::State | Step::Unnumbered => true,
             Step::Extras(batch) => batch.must_read(rules),
             _ => false,
         }
@@ -88,6 +94,14 @@ impl Pushing {
         (known, memory): (&mut bool, Memory),
     ) -> bool {
         match &mut self.step {
+            Step::Look => {
+                let is_flagged = server.parent.as_ref().is_some_and(|parent| parent.flag);
+                self.step = match is_flagged {
+                    true => self.extras(memory),
+                    false => Step::Flag,
+                };
+                true
+            }
             Step::State => {
                 self.step = match &server.parent {
                     Some(parent) if rules.has_identity => {
@@ -128,7 +142,6 @@ impl Pushing {
     pub(crate) fn statements(&self, rules: &Rules) -> Vec<Statement> {
         let first = |n: usize| self.items[..n].to_vec();
         vec![match &self.step {
-            Step::Known(batch) => batch.statements(rules).remove(0),
             Step::Push { room } => Statement::Push {
                 items: first(self.items.len().min(*room)),
             },
@@ -143,7 +156,7 @@ impl Pushing {
                     false => Vec::new(),
                 },
             },
-            Step::State | Step::Unnumbered | Step::Over => return Vec::new(),
+            Step::Look | Step::State | Step::Unnumbered | Step::Over => return Vec::new(),
         }]
     }
 
@@ -156,16 +169,6 @@ impl Pushing {
     ) -> Vec<Item> {
         let done = answer.0 == Answer::Stored;
         let mut stored = Vec::new();
-        if let Step::Known(batch) = &mut self.step {
-            stored = batch.note_outcome(statement, answer, rules);
-            *memory = batch.memory();
-            self.items = std::mem::take(&mut batch.items);
-            self.step = match self.items.is_empty() {
-                true => Step::Over,
-                false => Step::Flag,
-            };
-            return stored;
-        }
         if let Step::Extras(batch) = &mut self.step {
             stored = batch.note_outcome(statement, answer, rules);
             *memory = batch.memory();

@@ -13,7 +13,7 @@ pub(crate) const ITEMS: u8 = 8;
 
 type Property = (&'static str, fn(&System, &Config) -> bool);
 
-pub(crate) const PROPERTIES: [Property; 10] = [
+pub(crate) const PROPERTIES: [Property; 11] = [
     (
         "G1/O1: an acknowledged item is stored once, any other at most once",
         once,
@@ -36,6 +36,10 @@ pub(crate) const PROPERTIES: [Property; 10] = [
         order,
     ),
     ("O2: the parent's array is within the threshold", threshold),
+    (
+        "O1: no push that begins after an acknowledged deletion is stored",
+        not_late,
+    ),
     ("O3: there are extras only where the flag is set", flagged),
     (
         "Identity: a parent holds at most one item of each",
@@ -81,10 +85,15 @@ fn one_open(system: &System, config: &Config) -> bool {
 }
 
 fn creation(system: &System, config: &Config) -> bool {
-    config.by_time || system.server.buckets.is_sorted_by_key(|bucket| bucket.nth)
+    config.by_time
+        || is_deleted(system, config)
+        || system.server.buckets.is_sorted_by_key(|bucket| bucket.nth)
 }
 
 fn order(system: &System, config: &Config) -> bool {
+    if is_deleted(system, config) {
+        return true;
+    }
     // The nth item of a call, or the nth call.
     let place = |item: Item| match config.unordered {
         false => item % ITEMS,
@@ -111,7 +120,16 @@ fn flagged(system: &System, config: &Config) -> bool {
     let parent = system.server.parent.as_ref();
     !config.has_parent
         || system.server.buckets.is_empty()
-        || parent.is_some_and(|parent| parent.flag)
+        || parent.map_or(is_deleted(system, config), |parent| parent.flag)
+}
+
+/// Whether the parent is deleted, so that nobody reads what is left of its extras.
+fn is_deleted(system: &System, config: &Config) -> bool {
+    config.deletes() && system.server.parent.is_none()
+}
+
+fn not_late(system: &System, _: &Config) -> bool {
+    in_order(system).all(|item| !system.is_late(item))
 }
 
 fn one_of_each(system: &System, config: &Config) -> bool {

@@ -145,6 +145,8 @@ async fn push(db: Database, gate: Gate, calls: Vec<Call>) -> Vec<(Vec<Item>, boo
                 items: numbers(&items),
             };
             done.push((items, parents.insert(&parent).await.is_ok()));
+        } else if call == Call::Delete {
+            parents.delete(&1).await.unwrap();
         }
     }
     gate.over();
@@ -189,7 +191,7 @@ async fn push_identified(db: Database, gate: Gate, calls: Vec<Call>) -> Vec<(Vec
                     .await
                     .unwrap();
             }
-            Call::Append(_) | Call::Remove(_) => {}
+            Call::Append(_) | Call::Remove(_) | Call::Delete => {}
         }
     }
     gate.over();
@@ -258,6 +260,9 @@ async fn replay<F>(
             writer.wait().await;
             writers.push(writer);
         }
+        if config.deletes() {
+            stored::insert_parent(&db).await;
+        }
         if let Some(free) = config.free_slot {
             stored::insert_ring(&db, free).await;
         }
@@ -309,6 +314,8 @@ fn names(statements: &[Statement]) -> Vec<&'static str> {
         Statement::RemoveItem(_) => "remove_item",
         Statement::ReplaceItem(_) => "replace_item",
         Statement::Insert { .. } => "insert",
+        Statement::Delete => "delete",
+        Statement::DeleteExtras => "delete_extras",
     };
     statements.iter().map(name).collect()
 }
@@ -324,6 +331,12 @@ pub(crate) fn names_of(command: &Document) -> Vec<&'static str> {
     }
     if command.contains_key("insert") {
         return vec!["insert"];
+    }
+    if let Ok(collection) = command.get_str("delete") {
+        return vec![match collection {
+            "parents" => "delete",
+            _ => "delete_extras",
+        }];
     }
     let Ok(statements) = command.get_array("updates") else {
         return Vec::new();
@@ -454,6 +467,14 @@ async fn pushes_to_a_parent_that_fills_up() {
     ];
     let config = parent_of(writers);
     replay("fills_up", &config, Orders::random(), push).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+async fn pushes_to_a_parent_that_is_deleted() {
+    let deletes = vec![Call::Delete, Call::Delete];
+    let writers = vec![pushes(0, &[3, 1, 1, 1]), pushes(1, &[1, 1, 2, 1]), deletes];
+    let config = parent_of(writers);
+    replay("deleted", &config, Orders::random(), push).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 6)]

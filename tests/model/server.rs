@@ -25,7 +25,7 @@ pub(crate) struct Bucket {
     pub(crate) nth: u8,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Parent {
     pub(crate) items: Vec<Item>,
     pub(crate) flag: bool,
@@ -64,6 +64,8 @@ pub(crate) struct Rules {
     pub(crate) has_identity: bool,
     /// With identities, the update that flags a parent asks whether its array holds some of the items.
     pub(crate) flag_excludes: bool,
+    /// A push to a parent that the handle knows to be an outlier looks whether the parent is there.
+    pub(crate) looks: bool,
     /// A flagged parent's array takes nothing, even if a removal has made room.
     pub(crate) flag_closes: bool,
     /// An edit changes an item only as it was read.
@@ -141,6 +143,8 @@ pub(crate) enum Statement {
         items: Vec<Item>,
         flag: bool,
     },
+    Delete,
+    DeleteExtras,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -177,7 +181,9 @@ impl Statement {
             | Self::RemoveItem(_)
             | Self::ReplaceItem(_)
             | Self::ExpectSlot { .. }
-            | Self::TurnRing { .. } => &[],
+            | Self::TurnRing { .. }
+            | Self::Delete
+            | Self::DeleteExtras => &[],
         }
     }
 }
@@ -306,6 +312,14 @@ impl Server {
                     items: items.clone(),
                     flag: *flag,
                 });
+                Answer::Stored
+            }
+            Statement::Delete => match self.parent.take() {
+                Some(_) => Answer::Stored,
+                None => Answer::NoMatch,
+            },
+            Statement::DeleteExtras => {
+                self.buckets.clear();
                 Answer::Stored
             }
         })

@@ -81,6 +81,13 @@ pub(crate) async fn of_server(db: &Database, config: &Config) -> Stored {
     }
 }
 
+/// Inserts the parent without items.
+pub(crate) async fn insert_parent(db: &Database) {
+    let parent = doc! { "_id": 1_i64, "items": [] };
+    let parents = db.collection::<Document>("parents");
+    parents.insert_one(parent).await.unwrap();
+}
+
 /// Gives the key a ring that leaves this slot free.
 pub(crate) async fn insert_ring(db: &Database, free: u8) {
     let value = |slot: i32| match slot {

@@ -42,6 +42,10 @@ pub(crate) struct System {
     pub(crate) replaced: [u8; 3 * ITEMS as usize],
     /// The items that a writer was told are not stored.
     pub(crate) refused: u32,
+    /// Where a parent is deleted: the items of pushes that have begun, one bit each, and after an acknowledged deletion
+    /// those of all others.
+    begun: u32,
+    late: u32,
     losses: u8,
     crashes: u8,
     rings: u8,
@@ -68,12 +72,20 @@ pub(crate) enum Action {
 }
 
 impl Config {
+    /// Whether somebody deletes the parent.
+    pub(crate) fn deletes(&self) -> bool {
+        self.writers
+            .iter()
+            .flatten()
+            .any(|call| *call == Call::Delete)
+    }
+
     /// The number of the call that carries this item, among the calls of its writer.
     pub(crate) fn call_of(&self, item: Item) -> u8 {
         let calls = &self.writers[usize::from(item / ITEMS)];
         let carries = |call: &Call| match call {
             Call::Append(items) | Call::Push(items) | Call::Insert(items) => items.contains(&item),
-            Call::Remove(_) | Call::Edit(..) => false,
+            Call::Remove(_) | Call::Edit(..) | Call::Delete => false,
         };
         let nth = calls.iter().position(carries).unwrap_or_default();
         u8::try_from(nth).expect("a handful of calls")
@@ -89,6 +101,8 @@ impl System {
             removed: 0,
             replaced: Default::default(),
             refused: 0,
+            begun: 0,
+            late: 0,
             losses: config.losses,
             crashes: config.crashes,
             rings: config.rings,
@@ -99,6 +113,10 @@ impl System {
                 Call::Edit(identity, Change::Remove) => {
                     let items = (0..3 * ITEMS).filter(|item| identity_of(*item) == *identity);
                     system.removed |= items.fold(0, |removed, item| removed | bit(item));
+                }
+                Call::Delete => {
+                    system.removed = u32::MAX;
+                    system.server.parent.get_or_insert_default();
                 }
                 _ => {}
             }
@@ -149,6 +167,11 @@ impl System {
         | Action::Arrive(n)
         | Action::Ring(n)) = action;
         let writer = &mut next.writers[n];
+        if config.deletes() && !matches!(action, Action::Arrive(_) | Action::Crash(_)) {
+            next.begun |= writer
+                .items_under_way()
+                .fold(0, |all, item| all | bit(item));
+        }
         match action {
             Action::Arrive(_) => {
                 if let Some(late) = &mut writer.late
@@ -186,7 +209,14 @@ impl System {
         };
         if let Action::Step(_) = action {
             if answered {
-                let Acknowledged { stored, replaced } = writer.note_outcomes(rules);
+                let Acknowledged {
+                    stored,
+                    replaced,
+                    deleted,
+                } = writer.note_outcomes(rules);
+                if deleted {
+                    next.late = !next.begun;
+                }
                 for item in stored {
                     next.acknowledged |= bit(item);
                 }
@@ -236,6 +266,10 @@ impl System {
 
     pub(crate) fn is_refused(&self, item: Item) -> bool {
         self.refused & bit(item) != 0
+    }
+
+    pub(crate) fn is_late(&self, item: Item) -> bool {
+        self.late & bit(item) != 0
     }
 
     pub(crate) fn is_removed(&self, item: Item) -> bool {

@@ -62,6 +62,7 @@ pub(crate) fn config(name: &'static str, capacity: u8, writers: Vec<Vec<Call>>) 
             fills_exactly: true,
             has_identity: false,
             flag_excludes: true,
+            looks: true,
             flag_closes: true,
             edits_compare: true,
         },
@@ -177,6 +178,18 @@ pub(crate) fn outliers() -> Vec<Config> {
         })
     };
     [(1, 2), (2, 1)].into_iter().flat_map(each).collect()
+}
+
+/// Pushes to a parent that is there from the beginning, and that another writer deletes, twice: the first deletion may be cut short.
+pub(crate) fn deletions() -> Vec<Config> {
+    let each = |capacity| {
+        let deletes = vec![Call::Delete, Call::Delete];
+        let writers = vec![pushes(0, &[2, 1]), pushes(1, &[1, 1]), deletes];
+        let mut config = config("deletions", capacity, writers);
+        config.has_parent = true;
+        config
+    };
+    [1, 2].map(each).into()
 }
 
 /// A writer that changes the items with these identities, one after the other.

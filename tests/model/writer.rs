@@ -22,6 +22,8 @@ pub(crate) enum Call {
     Remove(Item),
     /// `remove_item` or `update_item` of the parent's item with this identity.
     Edit(u8, Change),
+    /// `delete` of the parent.
+    Delete,
 }
 
 /// The items that the answer to a command acknowledges.
@@ -29,6 +31,8 @@ pub(crate) enum Call {
 pub(crate) struct Acknowledged {
     pub(crate) stored: Vec<Item>,
     pub(crate) replaced: Option<Item>,
+    /// Whether it acknowledges a deletion.
+    pub(crate) deleted: bool,
 }
 
 /// A call under way.
@@ -38,6 +42,10 @@ pub(crate) enum Task {
     Push(Pushing),
     Remove(Item),
     Edit(Editing),
+    Delete {
+        /// Whether the parent is deleted, and its extras are not yet.
+        of_extras: bool,
+    },
 }
 
 /// A command that was sent. Each of its statements has a number, by which the server recognises it.
@@ -151,6 +159,10 @@ impl Writer {
                 Call::Insert(items) => Task::Push(Pushing::insert(items, rules)),
                 Call::Remove(item) => Task::Remove(item),
                 Call::Edit(identity, change) => Task::Edit(Editing::new(identity, change)),
+                Call::Delete => {
+                    self.known = false;
+                    Task::Delete { of_extras: false }
+                }
             });
         }
     }
@@ -186,7 +198,7 @@ impl Writer {
                 pushing.read(server, rules, known)
             }
             Some(Task::Edit(editing)) => editing.read(server),
-            Some(Task::Remove(_)) | None => false,
+            Some(Task::Remove(_) | Task::Delete { .. }) | None => false,
         };
         let is_over = match &self.task {
             Some(Task::Push(pushing)) => pushing.is_over(),
@@ -205,8 +217,17 @@ impl Writer {
             Some(Task::Append(batch)) => batch.must_read(rules),
             Some(Task::Push(pushing)) => pushing.must_read(rules),
             Some(Task::Edit(editing)) => editing.must_read(),
-            Some(Task::Remove(_)) | None => false,
+            Some(Task::Remove(_) | Task::Delete { .. }) | None => false,
         }
+    }
+
+    /// The items of the push that is under way.
+    pub(crate) fn items_under_way(&self) -> impl Iterator<Item = Item> {
+        let pushing = match &self.task {
+            Some(Task::Push(pushing)) => Some(pushing),
+            _ => None,
+        };
+        pushing.into_iter().flat_map(Pushing::items)
     }
 
     /// Sends the next command.
@@ -216,6 +237,8 @@ impl Writer {
             Task::Push(pushing) => pushing.statements(rules),
             Task::Remove(item) => vec![Statement::PullExtras { item: *item }],
             Task::Edit(editing) => editing.statements(),
+            Task::Delete { of_extras: false } => vec![Statement::Delete],
+            Task::Delete { of_extras: true } => vec![Statement::DeleteExtras],
         };
         Some(self.request.insert(Request::new(statements)))
     }
@@ -225,7 +248,7 @@ impl Writer {
         let (Some(request), Some(task)) = (self.request.take(), self.task.as_mut()) else {
             return Acknowledged::default();
         };
-        let (mut stored, mut replaced) = (Vec::new(), None);
+        let (mut stored, mut replaced, mut deleted) = (Vec::new(), None, false);
         let to_extras = matches!(task, Task::Push(pushing) if pushing.is_at_extras());
         for (statement, (answer, inserted)) in request.statements.iter().zip(&request.answers) {
             // The answer to several statements does not tell.
@@ -241,6 +264,10 @@ impl Writer {
                     pushing.note_outcome(statement, answer, rules, known)
                 }
                 Task::Remove(_) => Vec::new(),
+                Task::Delete { of_extras } => {
+                    deleted = std::mem::replace(of_extras, true);
+                    Vec::new()
+                }
                 Task::Edit(editing) => {
                     replaced = editing.note_outcome(answer.0);
                     Vec::new()
@@ -259,12 +286,17 @@ impl Writer {
                 pushing.is_over()
             }
             Task::Remove(_) => true,
+            Task::Delete { .. } => deleted,
             Task::Edit(editing) => editing.is_over(),
         };
         if over {
             self.task = None;
         }
-        Acknowledged { stored, replaced }
+        Acknowledged {
+            stored,
+            replaced,
+            deleted,
+        }
     }
 
     /// The driver gives up on the command: its items may be stored. A batch goes on with the items that

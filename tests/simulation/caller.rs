@@ -100,6 +100,7 @@ impl Caller {
             driver, session, ..
         } = self;
         for &(sensor, n) in items {
+            driver.network.world().begin_item(n);
             handle.append(sensor, n, Some(&mut *session)).await?;
         }
         match edit {

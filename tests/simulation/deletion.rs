@@ -3,12 +3,20 @@
 use bucket_runtime::mongodb::Client;
 
 use crate::{
-    filter::number, handle::Handle, judge::buckets, network::Network, schedule::random_pause,
-    tasks::JoinSet, writer::called,
+    filter::number,
+    handle::Handle,
+    judge::{self, WRITER, buckets},
+    network::Network,
+    schedule::random_pause,
+    tasks::JoinSet,
+    writer::called,
 };
 
 /// The parent that is deleted.
 const DELETED_PARENT: i64 = 1;
+
+/// The number of the first item that is pushed to it at the end, which no writer has.
+const FIRST: i64 = 8 * WRITER;
 
 /// The handle that deletes the parent.
 pub(crate) struct Deletion<H> {
@@ -30,12 +38,18 @@ impl<H: Handle> Deletion<H> {
             random_pause(&network).await;
             network.world().deleted = Some(DELETED_PARENT);
             let deleted = called(&network, handle.delete(DELETED_PARENT)).await;
-            network.world().note(|| format!("deleted: {:?}", deleted.0));
+            let mut world = network.world();
+            world.note(|| format!("deleted: {:?}", deleted.0));
+            world.is_gone = matches!(deleted.0, Some(Ok(_)));
         });
     }
 
-    /// Whatever pushes have stored without a parent, a deletion that nothing disturbs leaves nothing of it.
-    pub(crate) async fn finish(self) {
+    /// Whatever pushes have stored without a parent, none of these handles pushes to it, and a deletion that nothing
+    /// disturbs leaves nothing of it.
+    pub(crate) async fn finish(self, handles: &[H]) {
+        for (handle, n) in handles.iter().zip(FIRST..) {
+            self.push_to_none(handle, n).await;
+        }
         let deleted = self.handle.delete(DELETED_PARENT).await;
         let mut world = self.network.world();
         world.note(|| format!("last deletion: {deleted:?}"));
@@ -48,6 +62,24 @@ impl<H: Handle> Deletion<H> {
         };
         if is_left || deleted.is_err() {
             world.fail(format!("O3: an undisturbed deletion: {deleted:?}"));
+        }
+    }
+
+    /// Pushes to the parent, if that is gone and the process of the handle has not ended.
+    async fn push_to_none(&self, handle: &H, n: i64) {
+        {
+            let world = self.network.world();
+            let mut parents = world.primary.parents.documents.iter();
+            let is_there = parents.any(|it| it.get("_id").and_then(number) == Some(DELETED_PARENT));
+            if is_there || world.stopped.contains_key(&format!("h{}", n - FIRST)) {
+                return;
+            }
+        }
+        let pushed = handle.append(DELETED_PARENT, n, None).await;
+        let is_refused = matches!(&pushed, Err(error) if error.is_not_found());
+        let mut world = self.network.world();
+        if !is_refused || judge::stored(&world.primary.store).contains(&n) {
+            world.fail(format!("O1: a push to a deleted parent: {pushed:?}"));
         }
     }
 }

@@ -92,8 +92,9 @@ impl<H: Handle> Disturbances<H> {
         }
     }
 
-    /// Whatever has become of the calls before, others that nothing disturbs have to succeed.
-    pub(crate) async fn finish(self) {
+    /// Whatever has become of the calls before, others that nothing disturbs have to succeed. The writers had these
+    /// handles.
+    pub(crate) async fn finish(self, handles: &[H]) {
         if let Some(changes) = self.changes {
             changes.finish::<H>().await;
         }
@@ -104,7 +105,7 @@ impl<H: Handle> Disturbances<H> {
             splits.finish().await;
         }
         if let Some(deletion) = self.deletion {
-            deletion.finish().await;
+            deletion.finish(handles).await;
         }
         if let Some(repairs) = self.repairs {
             repairs.finish::<H>().await;

@@ -102,6 +102,11 @@ impl Scope<'_> {
                 let numbers = array(value(0));
                 Bson::Int64(numbers.iter().filter_map(number).sum())
             }
+            "$max" => {
+                let order =
+                    |one: &Bson, other: &Bson| compare(one, other).unwrap_or(Ordering::Equal);
+                return (0..operands.len()).filter_map(value).max_by(order);
+            }
             "$isNumber" => value(0).as_ref().and_then(number).is_some().into(),
             "$subtract" => match (value(0)?, value(1)?) {
                 (Bson::Int32(one), Bson::Int32(other)) => Bson::Int32(one - other),

@@ -36,6 +36,14 @@ pub(crate) fn step(world: &World) -> Option<String> {
             }
         }
     }
+    let is_late = |item: &i64| world.begun.get(item) == Some(&true);
+    if world.is_gone
+        && let Some(item) = self::stored(&world.primary.store).into_iter().find(is_late)
+    {
+        return Some(format!(
+            "O1: item {item} was pushed after an acknowledged deletion of its parent, and is stored"
+        ));
+    }
     let migrated = Judged {
         documents: &world.primary.migrated,
         capacity: MOVED_CAPACITY.into(),

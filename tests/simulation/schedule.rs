@@ -178,7 +178,7 @@ impl Simulator {
         sleep(Duration::from_secs(60)).await;
         network.world().is_rough = false;
         let is_in_order = scenario.is_in_order::<H>() && disturbances.keep_order();
-        disturbances.finish().await;
+        disturbances.finish(&handles).await;
         is_in_order
     }
 

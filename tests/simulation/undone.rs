@@ -37,6 +37,8 @@ pub enum Safeguard {
     Flag,
     /// A parent's total changes with its items.
     Total,
+    /// A push to a parent that the handle knows to be an outlier looks whether the parent is there.
+    Look,
     /// A call in a transaction sends each of its commands there.
     OwnTransaction,
     /// A repair that corrects the count of a bucket that seemed to be full seals it.
@@ -66,7 +68,7 @@ pub enum Safeguard {
 
 impl Safeguard {
     /// All of them.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 26] = [
         Self::UniqueIndexes,
         Self::Numbers,
         Self::Conflicts,
@@ -80,6 +82,7 @@ impl Safeguard {
         Self::Threshold,
         Self::Flag,
         Self::Total,
+        Self::Look,
         Self::OwnTransaction,
         Self::CorrectedCount,
         Self::SecondLook,
@@ -158,6 +161,13 @@ impl Safeguard {
             Self::FirstItems => find_nothing(command, Document::is_empty),
             Self::SecondLook => find_all_of_ids(command),
             Self::Unchanged => remove(command, &["query", "$expr"]),
+            Self::Look => {
+                if let Some(filter) = part(command, &["filter"])
+                    && filter.contains_key("has_extras")
+                {
+                    filter.clear();
+                }
+            }
             Self::SealedByRemoval => {
                 if let Some(fields) = last_set(command, "update") {
                     fields.remove("sealed");

@@ -187,6 +187,10 @@ pub(crate) struct World {
     pub(crate) has_grown: bool,
     /// The parent that is deleted.
     pub(crate) deleted: Option<i64>,
+    /// Whether its deletion was acknowledged.
+    pub(crate) is_gone: bool,
+    /// The items that somebody has begun to append, and whether their parent was gone by then.
+    pub(crate) begun: BTreeMap<i64, bool>,
     /// Whether another program has damaged what is stored, which is not repaired yet.
     pub(crate) has_damage: bool,
     /// Whether change streams show what is written.
@@ -227,6 +231,8 @@ impl World {
             is_unguarded: false,
             has_grown: false,
             deleted: None,
+            is_gone: false,
+            begun: BTreeMap::new(),
             has_damage: false,
             has_events: false,
             is_rough: false,
@@ -252,6 +258,14 @@ impl World {
             true => IMPORTED,
             false => i64::from((item + writer + self.salt) % 4 == 0),
         }
+    }
+
+    /// Notes that somebody begins to append an item; returns its key.
+    pub(crate) fn begin_item(&mut self, item: i64) -> i64 {
+        let sensor = self.sensor(item);
+        let is_late = self.is_gone && self.deleted == Some(sensor);
+        self.begun.entry(item).or_insert(is_late);
+        sensor
     }
 
     /// A random number below this one (splitmix64).

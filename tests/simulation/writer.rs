@@ -26,7 +26,7 @@ pub(crate) async fn append<H: Handle>(
 ) {
     let mut own = Vec::new();
     for n in first..first + 3 {
-        let sensor = network.world().sensor(n);
+        let sensor = network.world().begin_item(n);
         let append = handle.append(sensor, n, session.as_mut());
         let appended = called(&network, append).await.told();
         tell(&network, n, appended);
@@ -46,6 +46,7 @@ pub(crate) async fn append<H: Handle>(
 /// Appends items again that are there.
 pub(crate) async fn append_again<H: Handle>(handle: H, network: Network, items: Vec<(i64, i64)>) {
     for (sensor, n) in items {
+        network.world().begin_item(n);
         let appended = called(&network, handle.append(sensor, n, None)).await;
         tell(&network, n, appended.told());
     }
@@ -140,7 +141,7 @@ pub(crate) async fn load<H: Handle>(
     first: i64,
     mut session: Option<ClientSession>,
 ) {
-    let items = (first..first + 8).map(|n| (network.world().sensor(n), n));
+    let items = (first..first + 8).map(|n| (network.world().begin_item(n), n));
     let items = Vec::from_iter(items);
     let loaded = timeout(FOR_EVER, handle.load(items.clone(), session.as_mut())).await;
     for (_, n) in items {

@@ -82,7 +82,7 @@ fn outlier_identity() {
     let scope = ParentScope::new(&User::SPEC, extras, id, open);
     let items = [Bson::from(doc! { "user": 1_i64 })];
     let mut shown = Golden::default();
-    let push = scope.push(items.to_vec());
+    let push = scope.push(items.to_vec(), false);
     shown.update("into the parent, if it does not hold the item", &push);
     let flag = scope.flag(&items);
     shown.update("flag the parent, if it does not hold the item", &flag);
@@ -153,7 +153,7 @@ fn outlier_push() {
     let mut shown = Golden::default();
     shown.update(
         "into the parent, if it has room",
-        &scope.push(values(100..102)),
+        &scope.push(values(100..102), false),
     );
     shown.update(
         "flag the parent, if it has no room",

@@ -53,32 +53,42 @@ impl ParentScope {
         doc! { "_id": equality(&self.id) }
     }
 
-    /// The push into the parent's array, if it has room for these items.
+    /// The parent, if it is flagged.
+    pub(crate) fn flagged(&self) -> Document {
+        let mut filter = self.parent();
+        filter.insert(self.spec.flag, true);
+        filter
+    }
+
+    /// The push into the parent's array, if it has room for these items, and has a total or lacks one. A total that is
+    /// missing stays missing: it would not count the items before.
     ///
     /// The filter decides the threshold; nothing is read first.
-    pub(crate) fn push(&self, elements: Vec<Bson>) -> Update {
+    pub(crate) fn push(&self, elements: Vec<Bson>, lacks_total: bool) -> Update {
         let mut filter = self.parent();
         filter.insert(self.spec.flag, doc! { "$ne": true });
         filter.insert("$expr", self.has_room(&elements));
         self.exclude(&elements, &mut filter);
-        Update::new(filter, self.add_items(elements))
-    }
-
-    /// The update that adds items to the array, and to the total.
-    fn add_items(&self, elements: Vec<Bson>) -> Document {
-        let count = self.spec.total.map(|total| {
-            let count = doc! { total: elements.len() as i64 };
-            ("$inc".to_owned(), count.into())
-        });
+        let count = elements.len() as i64;
         let mut update = doc! { "$push": { self.spec.items: { "$each": elements } } };
-        update.extend(count);
-        update
+        match self.spec.total {
+            Some(total) if lacks_total => {
+                filter.insert(total, doc! { "$not": { "$gte": 0 } });
+            }
+            Some(total) => {
+                filter.insert(total, doc! { "$gte": 0 });
+                update.insert("$inc", doc! { total: count });
+            }
+            None => {}
+        }
+        Update::new(filter, update)
     }
 
-    /// Adds a number of extras to the total of a flagged parent; a negative one subtracts.
+    /// Adds a number of extras to the total of a flagged parent, unless it lacks one; a negative number subtracts, unless
+    /// the total would be negative.
     pub(crate) fn add_to_total(&self, total: &str, items: i64) -> Update {
-        let mut filter = self.parent();
-        filter.insert(self.spec.flag, true);
+        let mut filter = self.flagged();
+        filter.insert(total, doc! { "$gte": (-items).max(0) });
         Update::new(filter, doc! { "$inc": { total: items } })
     }
 
@@ -161,8 +171,8 @@ impl ParentScope {
         value_size(element) + 2 + digits(self.spec.threshold.into()) as usize
     }
 
-    /// A projection of a parent's state: its flag, the length of its array, its bytes, and which of these
-    /// items' identities the array holds.
+    /// A projection of a parent's state: its flag, the length of its array, its bytes, whether it has a total, and
+    /// which of these items' identities the array holds.
     pub(crate) fn state_fields(&self, elements: &[Bson]) -> Document {
         let mut fields = doc! {
             "_id": 0,
@@ -170,6 +180,11 @@ impl ParentScope {
             "length": array_length(self.spec.items),
             "bytes": { "$bsonSize": "$$ROOT" },
         };
+        if let Some(total) = self.spec.total {
+            let total = format!("${total}");
+            let has_total = doc! { "$and": [{ "$isNumber": &total }, { "$gte": [&total, 0] }] };
+            fields.insert("lacksTotal", doc! { "$not": [has_total] });
+        }
         let held = self.held_identities(self.spec.items, elements);
         fields.extend(held.map(|held| ("held".to_owned(), held.into())));
         fields

@@ -9,7 +9,7 @@ use std::{
 /// one more round trip.
 const MAX_KNOWN: usize = 10_000;
 
-/// The ids of parents that a handle has seen to have extras, which only saves round trips.
+/// The ids of parents that a handle has seen to have extras, which only saves a round trip.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KnownOutliers(Arc<Mutex<HashSet<String>>>);
 

@@ -2,7 +2,7 @@
 
 use mongodb::{
     ClientSession,
-    bson::{Bson, Document},
+    bson::{Bson, Document, doc},
 };
 use serde::Serialize;
 
@@ -10,7 +10,10 @@ use super::{collections::OutlierCollections, command::ParentScope};
 use crate::{
     Error, Result,
     error::Kind,
-    protocol::{command::twins, range::Range},
+    protocol::{
+        command::{identity, twins},
+        range::Range,
+    },
     server::target::Target,
     value::{
         element::{element, whole},
@@ -32,6 +35,8 @@ pub(crate) struct ParentState {
     pub(crate) flagged: bool,
     /// The parent's size in bytes.
     pub(crate) bytes: usize,
+    /// Whether it has no total although the struct keeps one.
+    pub(crate) lacks_total: bool,
     /// Those of the identities asked for that its array holds.
     pub(crate) held: Vec<Bson>,
 }
@@ -63,17 +68,23 @@ impl ParentHandle {
         element(value).map_err(|error| self.error(Kind::Serialize).with_source(error))
     }
 
-    /// An error if two of these items have the same identity.
+    /// An error if two of these items have the same identity, or none, which the unique index takes for the same one.
     pub(crate) fn check_twins(&self, elements: &[Bson]) -> Result<()> {
-        let field = self.scope.spec.unique;
-        match field.and_then(|field| twins(field, elements).next()) {
+        let Some(field) = self.scope.spec.unique else {
+            return Ok(());
+        };
+        let mut without = elements
+            .iter()
+            .filter(|item| identity(field, item).is_none());
+        let twin = twins(field, elements).next();
+        match twin.or_else(|| without.nth(1).map(|_| &Bson::Null)) {
             Some(twin) => Err(self.error(Kind::Twins(shell(twin)))),
             None => Ok(()),
         }
     }
 
-    /// Adds a number of extras to the parent's total, in the transaction that stores or removes them; returns
-    /// whether the parent is there, with its flag.
+    /// Adds a number of extras to the parent's total, if it has one, in the transaction that stores or removes them;
+    /// returns whether the parent is there, with its flag.
     pub(crate) async fn count_extras(
         &self,
         total: &str,
@@ -81,7 +92,8 @@ impl ParentHandle {
         session: &mut ClientSession,
     ) -> Result<bool> {
         let count = self.scope.add_to_total(total, items);
-        self.parent().modify(count, session).await
+        let is_counted = self.parent().modify(count, &mut *session).await?;
+        Ok(is_counted || self.is_flagged(Some(session)).await?)
     }
 
     /// Whether the handle knows the parent to be an outlier.
@@ -97,6 +109,13 @@ impl ParentHandle {
     /// Forgets that the parent is an outlier.
     pub(crate) fn forget(&self) {
         self.collections.known.forget(&self.scope.extras.prefix);
+    }
+
+    /// Reads whether the parent is there, with its flag.
+    pub(crate) async fn is_flagged(&self, session: Option<&mut ClientSession>) -> Result<bool> {
+        let id = Range::unordered().project(doc! { "_id": 1 });
+        let flagged = self.parent().find(self.scope.flagged(), id);
+        Ok(flagged.read_latest().first(session).await?.is_some())
     }
 
     /// Reads how full the parent is, if it exists; for a write, as the primary has it.
@@ -126,6 +145,7 @@ impl ParentHandle {
             length: number(&fields, "length") as usize,
             flagged: fields.get_bool("flag").unwrap_or(false),
             bytes: number(&fields, "bytes") as usize,
+            lacks_total: fields.get_bool("lacksTotal").unwrap_or(false),
             held: held(&fields),
         }))
     }

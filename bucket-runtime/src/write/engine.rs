@@ -246,24 +246,6 @@ impl Engine {
         Ok(())
     }
 
-    /// Appends the first items if the key has an open bucket with room for them; returns whether it has. One
-    /// round trip.
-    pub(crate) async fn append_to_open<W>(
-        &self,
-        batch: &mut Batch<W>,
-        session: Option<&mut ClientSession>,
-    ) -> Result<bool> {
-        // It opens no bucket, as in a session.
-        let mode = SendMode::InSession;
-        self.recall(batch, session.is_some());
-        let items = batch.len();
-        if batch.may_have_room() {
-            let statements = self.statements(batch, mode)?;
-            self.send_first(batch, mode, statements, session).await?;
-        }
-        Ok(batch.len() < items)
-    }
-
     /// One key, for requests and their errors.
     pub(crate) fn target_of<'c>(&'c self, scope: &'c KeyScope) -> Target<'c> {
         self.server.target_of(scope)

@@ -377,6 +377,56 @@ async fn o1_verify_finds_wrong_totals_and_repair_corrects_them(db: Live) {
     );
 }
 
+/// A total that is missing stays missing until a repair, whatever is pushed and removed, in the parent or beyond its
+/// threshold; and one that another program made too small does not go below zero.
+#[bucket_testkit::test]
+async fn o1_a_total_that_is_missing_stays_missing_until_a_repair(db: Live) {
+    let books = Book::outliers(&db).await.unwrap();
+    let parents = books.collection().clone_with_type::<Document>();
+    let total = async |id: i64| {
+        let parent = parents.find_one(doc! { "_id": id }).await.unwrap().unwrap();
+        parent.get("timesSold").cloned()
+    };
+    let wrong = [
+        None,
+        Some(Bson::Null),
+        Some("two".into()),
+        Some(Bson::Int64(-1)),
+    ];
+    for (id, wrong) in (0..).zip(wrong) {
+        let mut parent = doc! { "_id": id, "buyers": ["a", "b"] };
+        parent.extend(wrong.clone().map(|total| ("timesSold".to_owned(), total)));
+        parents.insert_one(parent).await.unwrap();
+        books.push(&id, "c").await.unwrap();
+        assert!(books.remove(&id, "a").await.unwrap());
+        // Of these, two go to the extras.
+        assert_eq!(books.push_many(&id, ["d", "e", "f"]).await.unwrap(), 3);
+        let known = Book::outliers(&db).await.unwrap();
+        for pushed in ["g", "h"] {
+            known.push(&id, pushed).await.unwrap();
+        }
+        assert!(books.remove(&id, "h").await.unwrap());
+        let is_none = |total: &Bson| !matches!(total, Bson::Int64(0..));
+        match wrong {
+            // A removal from the array sets it to zero.
+            Some(Bson::Int64(_)) => assert!(!total(id).await.as_ref().is_none_or(is_none)),
+            wrong => assert_eq!(total(id).await, wrong.filter(|it| *it != Bson::Null)),
+        }
+    }
+    // Less than what is removed from the extras.
+    let few = doc! { "$set": { "timesSold": 0_i64 } };
+    let updated = parents.update_one(doc! { "_id": 0_i64 }, few).await;
+    assert_eq!(updated.unwrap().modified_count, 1);
+    assert!(books.remove(&0, "g").await.unwrap());
+    assert_eq!(total(0).await, Some(Bson::Int64(0)));
+
+    assert_eq!(Book::repair(&db).await.unwrap().left, []);
+    let repaired = totals(&books).await;
+    assert_eq!(repaired[&1], 6);
+    books.push(&1, "i").await.unwrap();
+    assert_eq!(totals(&books).await[&1], 7);
+}
+
 /// The documents with a lower threshold.
 #[derive(Debug, Serialize, Deserialize, Outlier)]
 #[serde(rename_all = "camelCase")]

@@ -45,7 +45,7 @@ impl ParentScope {
         let held = self.held_identities(self.spec.extra_items, elements);
         [
             doc! { "$match": extras },
-            doc! { "$project": { "_id": 0, "held": held } },
+            doc! { "$project": { "held": held } },
         ]
     }
 

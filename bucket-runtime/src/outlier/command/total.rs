@@ -25,7 +25,7 @@ pub(crate) fn find_wrong_totals(spec: &OutlierSpec, extras: &str, total: &str) -
 /// Subtracts removed items from the total, in the update that removes them from a parent's array.
 pub(super) fn subtract(total: &str, removed: Bson) -> Document {
     let stored = format!("${total}");
-    let count = doc! { "$subtract": [&stored, removed] };
+    let count = doc! { "$max": [0_i64, { "$subtract": [&stored, removed] }] };
     // A push leaves a 64-bit total, so a change stream shows which of the two it was.
     let count = doc! { "$convert": { "input": &count, "to": "int", "onError": &count } };
     // A parent of another program's may have none.

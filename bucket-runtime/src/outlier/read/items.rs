@@ -100,7 +100,8 @@ impl<'s, T: Outlier> ParentItems<'s, T> {
         self
     }
 
-    /// Returns the items in reverse order: the last extra first, and the parent's first item last.
+    /// Returns the items in reverse order: the last extra first, and the parent's first item last. That is the order
+    /// in which they arrived, whatever times they hold.
     pub fn newest_first(mut self) -> Self {
         self.1.newest_first = true;
         self

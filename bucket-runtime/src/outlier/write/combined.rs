@@ -139,7 +139,7 @@ impl OutlierCollections {
         let is_sent = !items.is_empty()
             && !self.known.contains(&key.extras.prefix)
             && items.iter().all(|(_, entry)| fits(entry));
-        is_sent.then(|| key.push(elements(items)))
+        is_sent.then(|| key.push(elements(items), false))
     }
 
     /// Pushes all items of one parent in a task of its own.

@@ -12,7 +12,8 @@ impl<T: Outlier> Outliers<T> {
     /// Deletes a parent, then its extras; returns whether there was one. Two round trips.
     ///
     /// A push by another program at the same time may leave an extras document without a parent, and so may
-    /// a dropped future. No read finds it unless the id is inserted again. Repeating the call, or
+    /// a dropped future. No read finds it, and no push that begins afterwards goes to it, unless the id is inserted
+    /// again. Repeating the call, or
     /// [`repair`](Outlier::repair) with `delete_orphans(true)`, removes it.
     pub fn delete(&self, id: IdRef<'_, T>) -> Delete<'static> {
         Delete {

@@ -38,7 +38,10 @@ impl ParentHandle {
             let fitting = fitting.clamp(1, most);
             let is_pushed = match is_outlier {
                 true => (self.push_to_outlier(field, items, most, session.as_deref_mut())).await?,
-                false => (self.push_to_array(items, fitting, session.as_deref_mut())).await?,
+                false => {
+                    let session = session.as_deref_mut();
+                    self.push_to_array(items, fitting, &state, session).await?
+                }
             };
             if is_pushed {
                 (state, changes) = (ParentState::default(), 0);

@@ -26,10 +26,12 @@ impl<T: Outlier> Outliers<T> {
     /// command, too. Each caller gets the result of its own item, and an item that is refused takes no others with
     /// it. In a session, every push has commands of its own.
     ///
-    /// Round trips: one to a parent with room, and one to a parent that this handle knows as an
-    /// outlier; three when it learns that, and up to five for an item that opens an extras document. One more if the
-    /// push shared a command with those to other parents, and its parent turned out to have no room. With a
-    /// [total](macro@crate::Outlier#total), two more for an item that goes to the extras.
+    /// Round trips: one to a parent with room, and two to a parent that this handle knows as an outlier, of which the
+    /// first looks whether the parent is still there; three when the handle learns that, and up to five for an item that
+    /// opens an extras document. One more if the push shared a command with those to other parents, and its parent
+    /// turned out to have no room. With a [total](macro@crate::Outlier#total), three to a parent that the handle knows
+    /// as an outlier, and otherwise two more for an item that goes to the extras; three more to a parent that lacks its
+    /// total.
     ///
     /// If items are `unique`: one to a parent with room, and two to one that this handle knows as an outlier; five
     /// when it learns that, and up to eight for an item that opens an extras document. For an item that is there:
@@ -152,7 +154,7 @@ impl ParentHandle {
         items: &mut WaitingItems,
         mut session: Option<&mut ClientSession>,
     ) -> Result<()> {
-        let mut is_known = self.is_known();
+        let mut is_known = !items.is_empty() && self.is_known();
         if is_known && self.push_to_known(items, session.as_deref_mut()).await? {
             return Ok(());
         }
@@ -165,7 +167,7 @@ impl ParentHandle {
             let fitting = (self.scope).count_fitting(state.length, state.bytes, &items.elements);
             let fitting = fitting.max(1);
             if !is_known {
-                let pushed = self.push_to_array(items, fitting, session.as_deref_mut());
+                let pushed = self.push_to_array(items, fitting, &state, session.as_deref_mut());
                 if pushed.await? {
                     state = ParentState::default();
                     continue;
@@ -192,9 +194,11 @@ impl ParentHandle {
         &self,
         items: &mut WaitingItems,
         first: usize,
+        state: &ParentState,
         session: Option<&mut ClientSession>,
     ) -> Result<bool> {
-        let push = || self.scope.push(items.elements[..first].to_vec());
+        let first_items = || items.elements[..first].to_vec();
+        let push = || self.scope.push(first_items(), state.lacks_total);
         let is_pushed = self.parent().update(push, session).await?;
         if is_pushed {
             items.remove_first(first, 0..first);
@@ -202,24 +206,21 @@ impl ParentHandle {
         Ok(is_pushed)
     }
 
-    /// Pushes the items to the open extras document of a parent that is known to have one, as far as it has
-    /// room; returns whether all are stored. That this document exists shows that the flag is set, so nothing
-    /// else needs a check.
+    /// Appends the items to the extras of a parent that is known to be an outlier; returns whether it still is.
+    ///
+    /// Its extras do not show that: a delete that was cut short leaves them, and so does one that another push
+    /// overtook. With a total, the transaction looks at the parent.
     async fn push_to_known(
         &self,
         items: &mut WaitingItems,
-        session: Option<&mut ClientSession>,
+        mut session: Option<&mut ClientSession>,
     ) -> Result<bool> {
-        if let Some(total) = self.scope.spec.total {
-            return match self.append_counted(total, items, session).await {
-                Err(error) if error.is(&Kind::NoParent) => Ok(false),
-                stored => stored.map(|()| true),
-            };
+        if self.scope.spec.total.is_none() && !self.is_flagged(session.as_deref_mut()).await? {
+            return Ok(false);
         }
-        let mut batch = items.take_batch(&self.scope.extras);
-        let engine = &self.collections.extras;
-        let appended = engine.append_to_open(&mut batch, session).await;
-        items.put_batch_back(batch);
-        appended.map(|_| items.is_empty())
+        match self.extend(items, session).await {
+            Err(error) if error.is(&Kind::NoParent) => Ok(false),
+            stored => stored.map(|()| true),
+        }
     }
 }

@@ -15,7 +15,8 @@ use crate::{
 impl<T: Outlier> Outliers<T> {
     /// Pushes items in order, across the threshold: as many as fit into the parent, the others into extras.
     /// Each command carries as many as its document has room for. Returns how many it stored: all, unless items
-    /// are [`unique`](macro@crate::Outlier#unique), and some are there already, or twice among the items.
+    /// are [`unique`](macro@crate::Outlier#unique), and some are there already, or twice among the items. Of no items it
+    /// stores none and sends nothing, whether there is such a parent or not.
     ///
     /// # Errors
     ///

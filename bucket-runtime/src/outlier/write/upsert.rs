@@ -54,8 +54,8 @@ impl<T: Outlier> Outliers<T> {
     /// The whole item is written, and keeps its place. Of calls at the same time one pushes the item, and the
     /// others replace it, in some order: it is never stored twice.
     ///
-    /// Round trips: one if the parent's array holds the item, two if it is new to a typical parent; three if it is
-    /// among the extras of a parent that this handle knows as an outlier, and otherwise up to two more than
+    /// Round trips: one if the parent's array holds the item, two if it is new to a typical parent; four if it is
+    /// among the extras of a parent that this handle knows as an outlier, and otherwise up to five more than
     /// [`push`](Self::push) takes.
     ///
     /// A dropped future leaves the item stored, replaced or neither.
@@ -159,7 +159,7 @@ impl ParentHandle {
         {
             return Ok(true);
         }
-        if !in_extras {
+        if !in_extras || !self.is_flagged(session.as_deref_mut()).await? {
             return Ok(false);
         }
         let engine = &self.collections.extras;

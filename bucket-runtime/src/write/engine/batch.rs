@@ -399,16 +399,6 @@ impl<W> Batch<W> {
         Packer::with_room(&self.scope, 1, Some(oversize)).takes(entry.size)
     }
 
-    /// Whether the newest bucket may be open, with room for the first item.
-    pub(super) fn may_have_room(&self) -> bool {
-        match (&self.newest_bucket, self.front()) {
-            (NewestBucket::Open { oversize, .. }, Some(first)) => {
-                self.has_room_for(first, *oversize)
-            }
-            (newest_bucket, first) => *newest_bucket == NewestBucket::Unknown && first.is_some(),
-        }
-    }
-
     /// Whether other writers won several races in a row.
     pub(super) fn is_contended(&self) -> bool {
         is_contended(self.retry_state.tries)
