@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
+#[path = "budget.rs"]
+mod budget;
 #[path = "sources.rs"]
 mod sources;
 

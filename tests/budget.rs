@@ -1,0 +1,79 @@
+//! The size of the crates: each may shrink at any time, and grows only by a change of its row that a reviewer sees.
+
+use std::{fs, path::Path};
+
+use crate::sources::{of_package, sources};
+
+/// The lines of code that each crate may have: no blank lines, comments or tests.
+const BUDGETS: [(&str, usize); 4] = [
+    ("bucket-runtime", 29_776),
+    ("bucket-derive", 7_094),
+    ("bucket-cli", 7_586),
+    ("bucket-testkit", 1_793),
+];
+
+/// The names of folders and files that only tests use.
+const TESTS: [&str; 7] = [
+    "test",
+    "tests",
+    "golden",
+    "model",
+    "fuzz",
+    "next_table",
+    "answers",
+];
+
+#[test]
+fn no_crate_outgrows_its_budget() {
+    let mut wrong = Vec::new();
+    for (package, budget) in BUDGETS {
+        let src = of_package(package);
+        let shipped = sources(&src).into_iter();
+        let shipped = shipped.filter(|file| !is_of_tests(file.strip_prefix(&src).unwrap()));
+        let lines: usize = shipped
+            .map(|file| count_lines(&fs::read_to_string(file).unwrap()))
+            .sum();
+        println!("{package}: {lines} of {budget} lines");
+        if lines > budget {
+            wrong.push(format!(
+                "{package} has {lines} lines of code, and may have {budget}"
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Whether a file, or a folder that holds it, belongs to the tests.
+fn is_of_tests(path: &Path) -> bool {
+    let path = path.with_extension("");
+    path.iter()
+        .any(|name| TESTS.iter().any(|tests| name == *tests))
+}
+
+/// The lines of code of a file as rustfmt formats it, without items that only tests have.
+fn count_lines(text: &str) -> usize {
+    let mut count = 0;
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let code = line.trim();
+        if ["#[cfg(test)]", "#[cfg(any(test, fuzzing))]", "#[test]"].contains(&code) {
+            // The item ends at the first line of its own indentation that closes it.
+            let indentation = line.len() - line.trim_start().len();
+            let is_last = |line: &str| {
+                line.len() - line.trim_start().len() == indentation
+                    && line.ends_with(['}', ';', ','])
+            };
+            lines.by_ref().find(|line| is_last(line));
+        } else if !code.is_empty() && !code.starts_with("//") {
+            count += 1;
+        }
+    }
+    count
+}
+
+#[test]
+fn comments_blank_lines_and_tests_do_not_count() {
+    let text = "//! Docs.\nuse a::{\n    b,\n};\n\n#[cfg(test)]\nuse c::{\n    d,\n};\n\n/// More.\nfn e() {\n    \
+                f(); // Why.\n}\n\n#[cfg(test)]\nmod tests {\n    fn g() {}\n}\n\nconst H: u8 = 1;\n";
+    assert_eq!(count_lines(text), 7);
+}
