@@ -56,7 +56,6 @@ pub use crate::{
         items::{Items, PageOfItems, PageOfParts, Parts},
         pages::Pages,
         rollup::{ReadRollup, RollupSeries},
-        view::CreateView,
         watch::Watch,
     },
     write::{
@@ -138,7 +137,6 @@ actions! {
     update_items: 'c ['c, T: Bucket, F: FnMut(&mut T) + Send + 'c] UpdateItems<'c, T, F> => Result<u64, EditManyError>;
     upsert_item: 'c ['c, T: Bucket] UpsertItem<'c, T> => Result<Upserted>;
     remove_key: 'c ['c] RemoveKey<'c> => Result<u64>;
-    create_view: 'c ['c] CreateView<'c> => Result<()>;
     create: 'static [] CreateCollections => Result<()>;
     change_capacity: 'c ['c, T: Bucket] ChangeCapacity<'c, T> => Result<CapacityProgress>;
     migrate_from: 'c ['c, O: Bucket, T: Bucket] Migrate<'c, O, T> => Result<u64>;

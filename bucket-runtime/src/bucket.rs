@@ -17,9 +17,8 @@ use crate::{
     protocol::{
         command,
         indexes::required::{self, RequiredIndex},
-        validator,
+        unwind, validator,
     },
-    read::view,
     schema::{key::Key, names::is_same, size::TooLong, spec::BucketSpec},
     value::rollup::RollupFields,
 };
@@ -177,7 +176,7 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// // trades.collection().aggregate(pipeline)
     /// ```
     fn unwind() -> Vec<Document> {
-        view::unwind(&Self::SPEC)
+        unwind::unwind(&Self::SPEC)
     }
 
     /// A validator for `createCollection` or `collMod`. With it, the server refuses whatever breaks G2

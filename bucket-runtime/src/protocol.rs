@@ -15,6 +15,7 @@ pub(crate) mod pack;
 pub(crate) mod query;
 pub(crate) mod range;
 pub(crate) mod time_bounds;
+pub(crate) mod unwind;
 pub(crate) mod validator;
 pub(crate) mod whole_bucket;
 pub(crate) mod window_range;

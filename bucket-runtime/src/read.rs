@@ -11,5 +11,4 @@ pub(crate) mod reader;
 pub(crate) mod rollup;
 pub(crate) mod settings;
 pub(crate) mod token;
-pub(crate) mod view;
 pub(crate) mod watch;

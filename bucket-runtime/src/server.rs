@@ -17,7 +17,6 @@ mod shard;
 pub(crate) mod simulated;
 pub(crate) mod target;
 pub(crate) mod transaction;
-mod view;
 pub(crate) mod watch;
 pub(crate) mod write;
 

@@ -2,7 +2,7 @@
 
 use crate::{
     Error,
-    error::text::{expiry_mismatch, foreign_index, name_taken},
+    error::text::{expiry_mismatch, foreign_index},
     schema::{
         names::{OPEN_INDEX, UNIQUE_INDEX},
         size::TooLong,
@@ -326,12 +326,6 @@ kinds! { collection;
     /// Whether another import or migration of the same collections is running.
     pub fn is_import_overtaken {
         Overtaken => "another import or migration of the same collections is running; let it finish";
-    }
-
-    /// Whether the name of a view is taken by something else, or by a view with another definition.
-    pub fn is_name_taken {
-        /// The name, and whether another view of the collection has it.
-        NameTaken { name: String, view: bool } => "{}", name_taken(name, *view);
     }
 
     /// Whether the server lacks something that the call needs. A standalone server has no transactions

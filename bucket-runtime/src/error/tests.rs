@@ -127,14 +127,6 @@ fn of_calls() -> Vec<Kind> {
         },
         Kind::KeyTooLarge,
         Kind::Overtaken,
-        Kind::NameTaken {
-            name: "flat".into(),
-            view: true,
-        },
-        Kind::NameTaken {
-            name: "flat".into(),
-            view: false,
-        },
         Kind::Standalone("repair"),
         Kind::NoTransactions,
         Kind::Unsupported("partial indexes"),

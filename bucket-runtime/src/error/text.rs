@@ -82,21 +82,6 @@ pub(super) fn expiry_mismatch(stored: u64, derived: Option<u64>, collection: &st
     )
 }
 
-/// The text about the name of a view that another view of the collection has, or something else.
-pub(super) fn name_taken(name: &str, by_view: bool) -> String {
-    if by_view {
-        format!(
-            "the view `{name}` exists with another definition; if nothing needs it, drop it and \
-             create the view again"
-        )
-    } else {
-        format!(
-            "the name `{name}` is taken by something other than a view of this collection; choose \
-             another name for the view"
-        )
-    }
-}
-
 /// A number of things, such as "1 item" and "2 items".
 pub(crate) fn count(n: u64, thing: &str) -> String {
     match n {

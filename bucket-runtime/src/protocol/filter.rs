@@ -29,7 +29,7 @@ use crate::schema::{id, key::KeyPart, spec::BucketSpec};
 /// nothing but `bool`, whatever a type implements. Write `a.and(b)` and `a.or(b)`.
 ///
 /// It converts into the driver's [`Document`]. That document is the filter for a flat collection of
-/// `T`s: a collection of your own, a view that [`create_view`](crate::Buckets::create_view) made, the
+/// `T`s: a collection of your own, a view of [`unwind`](crate::Bucket::unwind), the
 /// parents of an [`Outlier`](crate::Outlier), or a `$match` after [`unwind`](crate::Bucket::unwind).
 ///
 /// ```

@@ -1,19 +1,12 @@
 //! The collection itself: its creation and its validator.
 
 use mongodb::{
-    ClientSession,
     bson::{Document, doc},
     error::Error as DriverError,
     options::{CreateCollectionOptions, ValidationLevel},
 };
 
-use super::{
-    Server,
-    cursor::{AnyCursor, DocumentCursor},
-    index::retry_until_built,
-    simulated,
-    target::Target,
-};
+use super::{Server, cursor::DocumentCursor, index::retry_until_built, simulated, target::Target};
 use crate::Result;
 
 /// Documents that are older than the validator and do not satisfy it may still be written: a bucket of
@@ -38,9 +31,7 @@ impl Server {
 impl Target<'_> {
     /// The collection's validator, empty if it has none; `None` if the collection does not exist.
     pub(crate) async fn validator(self) -> Result<Option<Document>> {
-        let found = self
-            .find_listed(self.server.collection().name(), None)
-            .await?;
+        let found = self.find_listed().await?;
         let found = found.filter(|found| {
             let kind = found.get_str("type");
             kind.is_ok_and(|kind| kind == "collection")
@@ -52,36 +43,25 @@ impl Target<'_> {
         }))
     }
 
-    /// What the database's list says of the collection or view with this name. It is a document: code that reads the
-    /// driver's type for it was a sixth of this crate's LLVM IR.
-    pub(crate) async fn find_listed(
-        self,
-        name: &str,
-        session: Option<&mut ClientSession>,
-    ) -> Result<Option<Document>> {
-        let named = doc! { "name": name };
+    /// What the database's list says of the collection, or view. It is a document: code that reads the driver's type
+    /// for it was a sixth of this crate's LLVM IR.
+    pub(crate) async fn find_listed(self) -> Result<Option<Document>> {
+        let named = doc! { "name": self.server.collection().name() };
         simulated!(
             self.server,
-            session,
+            None,
             true,
             doc! { "listCollections": 1, "filter": named },
             |answer| (simulated::rows(answer).map(|mut found| found.pop()))
                 .map_err(|error| self.read_error(error))
         );
         let database = self.server.database();
-        let action = database.list_collections().filter(named);
-        let cursor = match session {
-            None => {
-                let cursor = self.server.ask(action).await;
-                cursor.map(|cursor| AnyCursor::Plain(cursor.with_type()))
-            }
-            Some(session) => {
-                let cursor = self.server.ask(action.session(&mut *session)).await;
-                cursor.map(|cursor| AnyCursor::Session(cursor.with_type(), session))
-            }
-        };
+        let listed = database.list_collections().filter(named);
+        let cursor = self.server.ask(listed).await;
         let cursor = cursor.map_err(|error| self.read_error(error))?;
-        DocumentCursor::new(self, cursor).next_row().await
+        DocumentCursor::<Document>::plain(self, cursor.with_type())
+            .next_row()
+            .await
     }
 
     /// Gives the collection this validator, as soon as no index is being built.

@@ -1,9 +1,9 @@
-//! Buckets as flat data: the stages, and the view that they define.
+//! Buckets as flat data: the stages, and a view of the driver that they define, as in the guide.
 
 use std::collections::BTreeMap;
 
 use bucket_runtime::{
-    Bucket, Filter,
+    Bucket, Buckets, Filter,
     mongodb::{
         Collection, Database,
         bson::{Bson, DateTime, Document, doc},
@@ -27,8 +27,7 @@ use crate::{
 /// A view shows what the flat collection holds, whatever the query.
 async fn shows_the_same<T: Event>(db: &Database, changes: &[Change], queries: &[Query]) {
     let twice = Twice::<T>::new(db, changes).await;
-    twice.buckets.create_view("view").await.unwrap();
-    let view = db.collection::<Document>("view");
+    let view = view_of(db, &twice.buckets).await;
     for query in queries {
         let (typed, by_hand) = match &query.test {
             Some(test) => (T::filter(test), test.by_hand()),
@@ -37,6 +36,16 @@ async fn shows_the_same<T: Event>(db: &Database, changes: &[Change], queries: &[
         let shown = sorted(&view, typed.into()).await;
         assert_eq!(shown, sorted(&twice.flat, by_hand).await, "{query:?}");
     }
+}
+
+/// A new view of the flat items.
+async fn view_of<T: Bucket>(db: &Database, buckets: &Buckets<T>) -> Collection<Document> {
+    let view = db.collection("flat_view");
+    view.drop().await.unwrap();
+    let created = db.create_collection(view.name());
+    let created = created.view_on(buckets.collection().name().to_owned());
+    created.pipeline(T::unwind()).await.unwrap();
+    view
 }
 
 /// The documents that match, without their ids, as text: NaN does not equal itself.
@@ -111,8 +120,7 @@ async fn names_of_buckets_and_of_items_do_not_meet(db: Live) {
         { "value": 1.5, "count": 3, "history": "old", "_id": 7 },
     ] };
     buckets.collection().insert_one(old).await.unwrap();
-    buckets.create_view("flat").await.unwrap();
-    let flat = all(&db.collection("flat")).await;
+    let flat = all(&view_of(&db, &buckets).await).await;
     let item = |sensor: Bson, value: f64, count: i32, history: &str, id: i32| {
         doc! { "sensor": sensor, "value": value, "count": count, "history": history, "_id": id }
     };
@@ -142,46 +150,14 @@ async fn flattened_fields_are_shown_and_the_key_counts(db: Live) {
         rest: rest.into(),
     };
     buckets.append(&item).await.unwrap();
-    buckets.create_view("flat").await.unwrap();
     assert_eq!(
-        all(&db.collection("flat")).await,
+        all(&view_of(&db, &buckets).await).await,
         [doc! { "sensor": 1_i64, "value": 0.5, "color": "red" }]
     );
     // The item itself comes back unchanged.
     let read = buckets.all_items().filter(Tagged::FIELDS.value.gt(0.0));
     let read: Vec<_> = read.await.unwrap().try_collect().await.unwrap();
     assert_eq!(read, [item]);
-}
-
-/// Everybody who asks for the view gets the same one; nothing else is ever changed.
-#[bucket_testkit::test]
-async fn a_name_that_is_taken_is_an_error_unless_it_is_this_view(db: Live) {
-    let buckets = Numbered::buckets(&db).await.unwrap();
-    buckets.create_view("flat").await.unwrap();
-    buckets.create_view("flat").await.unwrap();
-    let mut session = db.client().start_session().await.unwrap();
-    let in_session = buckets.create_view("in_session");
-    in_session.session(&mut session).await.unwrap();
-    let again = buckets.create_view("in_session");
-    again.session(&mut session).await.unwrap();
-
-    db.create_collection("plain").await.unwrap();
-    db.create_collection("other")
-        .view_on("events".to_owned())
-        .await
-        .unwrap();
-    let error = buckets.create_view("plain").await.unwrap_err();
-    assert!(error.is_name_taken(), "{error}");
-    assert!(error.to_string().contains("choose another name"), "{error}");
-    let error = buckets.create_view("other").await.unwrap_err();
-    assert!(error.is_name_taken(), "{error}");
-    assert!(error.to_string().contains("another definition"), "{error}");
-    let names = db.list_collection_names().await.unwrap();
-    for name in ["plain", "other", "flat", "in_session"] {
-        assert!(names.iter().any(|found| found == name), "{names:?}");
-    }
-    let error = buckets.create_view("").await.unwrap_err();
-    assert!(!error.is_name_taken(), "{error}");
 }
 
 /// A condition on the key is applied before the stages that unwind the buckets.
@@ -202,10 +178,9 @@ async fn an_index_on_the_key_answers_a_query_on_the_view(Recorded(db, record): R
     let index =
         doc! { "createIndexes": "events", "indexes": [{ "key": { "userId": 1 }, "name": "mine" }] };
     db.run_command(index).await.unwrap();
-    buckets.create_view("flat").await.unwrap();
+    let flat = view_of(&db, &buckets).await;
     record.take();
     let filter = Millis::filter(&Test::User("=", 42));
-    let flat = db.collection::<Document>("flat");
     assert!(flat.find_one(filter.into()).await.unwrap().is_some());
     let explained = explain(&db, record.take().remove(0)).await;
     let stages = explained.get_array("stages").unwrap();

@@ -378,38 +378,6 @@ async fn names_from_flattened_maps_stay_within_their_item(Recorded(db, _): Recor
     }
 }
 
-/// A view is created under exactly the given name, or not at all.
-#[bucket_testkit::test]
-async fn names_of_views_are_names(Recorded(db, _): Recorded) {
-    let notes = Note::buckets(&db).await.unwrap();
-    notes
-        .append(&note("canary", "canary", &"canary".into()))
-        .await
-        .unwrap();
-    let before = documents(notes.collection()).await;
-    for name in [
-        "flat",
-        "",
-        "notes",
-        "system.views",
-        "system.x",
-        "$cmd",
-        "a$b",
-        "a\0b",
-        ".",
-        "a..b",
-        "{}",
-        "\"",
-        "ü",
-    ] {
-        let created = notes.create_view(name).await;
-        let names = db.list_collection_names().await.unwrap();
-        let is_there = names.iter().any(|found| found == name);
-        assert!(created.is_err() || is_there, "{name:?} in {names:?}");
-        assert_eq!(documents(notes.collection()).await, before, "{name:?}");
-    }
-}
-
 /// Oversized values are refused, and the handle still works.
 #[bucket_testkit::test]
 async fn oversized_values_are_errors(on: Recorded) {

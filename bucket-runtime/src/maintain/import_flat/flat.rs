@@ -66,7 +66,7 @@ pub(super) fn pipeline(
 
 /// Whether no two of the flat documents have one `_id`.
 pub(super) async fn has_unique_ids(flat: &Server) -> crate::Result<bool> {
-    let listed = flat.target().find_listed(flat.collection().name(), None);
+    let listed = flat.target().find_listed();
     let listed = listed.await?;
     let kind = listed.as_ref().map(|listed| listed.get_str("type"));
     Ok(kind.is_none_or(|kind| kind == Ok("collection")))

@@ -74,7 +74,6 @@ pub(super) const ROWS: &[(&str, bool, Calls)] = &[
     ("`change_capacity`", true, |db| {
         Box::pin(change_capacity(db))
     }),
-    ("`create_view`", true, |db| Box::pin(create_view(db))),
     ("`create_collection` of a new collection", false, |db| {
         Box::pin(create_collection(db))
     }),
@@ -257,14 +256,6 @@ async fn migrate(db: Database) -> Result<()> {
 
 async fn change_capacity(db: Database) -> Result<()> {
     larger::Visit::change_capacity(&db).repack(true).await?;
-    Ok(())
-}
-
-async fn create_view(db: Database) -> Result<()> {
-    Visit::buckets(&db)
-        .await?
-        .create_view("flat_visits")
-        .await?;
     Ok(())
 }
 

@@ -141,8 +141,6 @@ pub(super) async fn of_buckets(db: &Database, look: &mut Look) {
         .await
         .unwrap();
     look.at("visits", "import").await;
-    visits.create_view("flat_visits").await.unwrap();
-    look.at("visits", "create_view").await;
     Visit::verify(db).await.unwrap();
     look.at("visits", "verify").await;
     Visit::repair(db).await.unwrap();
