@@ -103,6 +103,13 @@ async fn arrays_are_judged_as_experience_does(newcomer: Newcomer) {
 #[bucket_testkit::test]
 async fn series_are_judged_as_experience_does(newcomer: Newcomer) {
     judge(&newcomer, judged::series()).await;
+    // Three visits of a patient.
+    let (_, report) = newcomer.advise("visits", "--sample 1000").await;
+    assert!(report.contains("a sample of 1,000 read"), "{report}");
+    assert!(
+        report.contains("by `patient`, in the order of `at`"),
+        "{report}"
+    );
 }
 
 #[bucket_testkit::test]

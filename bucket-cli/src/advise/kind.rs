@@ -3,6 +3,7 @@
 pub(super) mod arrays;
 pub(super) mod buckets;
 pub(super) mod flat;
+pub(super) mod key;
 
 use bucket_runtime::bson::Document;
 
@@ -66,7 +67,7 @@ pub(super) enum Subject {
 pub(super) fn corrections(shape: &DocumentShape, subject: &Subject) -> Vec<String> {
     let documents = shape.documents;
     let keys = |names: &[String]| -> Vec<(String, &[ValueKind])> {
-        let types = |name: &String| flat::key_types(shape.get(name)?, documents);
+        let types = |name: &String| key::key_types(shape.get(name)?);
         let keys = names.iter().map(|name| (name.clone(), types(name)));
         keys.filter_map(|(name, types)| Some((name, types?)))
             .collect()
@@ -178,11 +179,6 @@ fn check_exists(shape: &DocumentShape, name: &str) -> Result<(), Refusal> {
     let names = names.collect::<Vec<_>>().join(", ");
     let text = format!("no document has a field `{name}` at its top; there are {names}");
     Err(Refusal::usage(text))
-}
-
-/// Whether a name cannot be that of a field: it is empty, or has a meaning of its own in updates and paths.
-pub(super) fn is_odd(name: &str) -> bool {
-    name.is_empty() || name.starts_with('$') || name.contains('.')
 }
 
 /// Whether some document holds a date in this field.

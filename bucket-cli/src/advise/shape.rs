@@ -14,6 +14,9 @@ const MOST_FIELDS: usize = 1000;
 /// The distinct values of so many fields at the top are counted; any of them may be the key.
 const COUNTED_FIELDS: usize = 64;
 
+/// A document with more fields, most of which it lacks, is a map: its names are data.
+const MOST_IN_STRUCT: usize = 40;
+
 /// A field, by its stored name.
 #[derive(Debug)]
 pub(super) struct FieldShape {
@@ -87,6 +90,15 @@ impl DocumentShape {
         value.present() == self.documents
     }
 
+    /// Whether no struct can have these fields: their names are data, or have another meaning.
+    pub(super) fn is_map(&self) -> bool {
+        let is_sparse = |field: &&FieldShape| field.value.seen * 2 < self.documents;
+        let sparse = self.fields.iter().filter(is_sparse).count();
+        let has_many = self.fields.len() > MOST_IN_STRUCT && sparse * 2 > self.fields.len();
+        let has_odd = self.fields.iter().any(|field| is_odd(&field.name));
+        has_many || has_odd || self.is_cut || self.fields.is_empty()
+    }
+
     /// The average size of a document in bytes.
     pub(super) fn average_bytes(&self) -> u64 {
         let bytes: u64 = self.fields.iter().map(FieldShape::bytes).sum();
@@ -99,6 +111,11 @@ pub(super) fn fields(document: &RawDocument) -> impl Iterator<Item = (&str, RawB
     let fields = document.iter().map_while(Result::ok);
     #[allow(clippy::useless_asref, reason = "with bson 3 the name is not a `str`")]
     fields.map(|(name, value)| (name.as_ref(), value))
+}
+
+/// Whether a name cannot be that of a field: it is empty, or has a meaning of its own in updates and paths.
+pub(super) fn is_odd(name: &str) -> bool {
+    name.is_empty() || name.starts_with('$') || name.contains('.')
 }
 
 impl FieldShape {

@@ -1,5 +1,5 @@
 use bucket_runtime::bson::DateTime;
-use bucket_runtime::Bucket;
+use bucket_runtime::{Bucket, Fields};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
@@ -16,29 +16,19 @@ pub struct Ledger {
     pub at: DateTime,
     #[bucket(unique)]
     pub number: String,
-    // no other texts were seen; with others in store, take `String` for `Shop`
+    #[bucket(index(house_number))]
+    pub place: Place,
     #[bucket(index)]
-    pub shop: Shop,
+    pub shop: String,
     #[bucket(sum, min, max)]
     pub cents: i64,
     #[bucket(max)]
     pub grams: Option<f64>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub enum Shop {
-    #[serde(rename = "shop 0")]
-    Shop0,
-    #[serde(rename = "shop 1")]
-    Shop1,
-    #[serde(rename = "shop 2")]
-    Shop2,
-    #[serde(rename = "shop 3")]
-    Shop3,
-    #[serde(rename = "shop 4")]
-    Shop4,
-    #[serde(rename = "shop 5")]
-    Shop5,
-    #[serde(rename = "shop 6")]
-    Shop6,
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Fields)]
+#[serde(rename_all = "camelCase")]
+pub struct Place {
+    pub city: String,
+    pub house_number: i32,
 }

@@ -1,8 +1,9 @@
 //! A collection that a struct of this library has written, with all that its indexes and buckets show.
 
-use bucket_runtime::Bucket;
 use bucket_runtime::bson::{DateTime, Document, doc};
 use bucket_runtime::mongodb::{Database, IndexModel};
+use bucket_runtime::{Bucket, Fields};
+use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[bucket(
@@ -18,12 +19,21 @@ pub(super) struct Booking {
     at: DateTime,
     #[bucket(unique)]
     number: String,
+    #[bucket(index(house_number))]
+    place: Place,
     #[bucket(index)]
     shop: String,
     #[bucket(sum, min, max)]
     cents: i64,
     #[bucket(max)]
     grams: Option<f64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Fields)]
+#[serde(rename_all = "camelCase")]
+struct Place {
+    city: String,
+    house_number: i32,
 }
 
 /// Bookings in every second window.
@@ -33,7 +43,11 @@ fn bookings() -> Vec<Booking> {
         account: format!("account {}", n % 3),
         at: DateTime::from_millis(begin + (n / 30) * 43_200_000 + n * 1000),
         number: format!("n{n}"),
-        shop: format!("shop {}", n % 7),
+        place: Place {
+            city: "Oslo".to_owned(),
+            house_number: 7,
+        },
+        shop: format!("shop {}", n % 11),
         cents: n * 100,
         grams: (n % 2 == 0).then_some(n as f64 / 4.0),
     };

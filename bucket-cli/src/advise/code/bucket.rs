@@ -5,7 +5,7 @@ use super::names::{self, plain};
 use super::types::Types;
 use crate::advise::figures::window;
 use crate::advise::kind::buckets::IdOrdinal;
-use crate::advise::kind::flat::key_types;
+use crate::advise::kind::key::key_types;
 use crate::advise::plan::{BucketPlan, Member, Origin};
 use crate::advise::shape::value::ValueKind;
 
@@ -67,8 +67,15 @@ pub(super) fn attribute(name: &str, arguments: &[String]) -> Vec<String> {
 /// The type of a key field, of the time or of the field that tells items apart, and the attribute; others are ordinary.
 fn special(types: &mut Types, member: &Member<'_>, plan: &BucketPlan<'_>) -> Option<Special> {
     let words = plan.settings.words.get(&member.name);
-    let attributes = words.map(|words| format!("#[bucket({})]", words.join(", ")));
-    let attributes = attributes.into_iter().collect();
+    let inner = plan.settings.inner_paths.get(&member.name);
+    let inner = inner.map(|paths| {
+        let paths: Vec<_> = paths.iter().map(|path| names::path(path)).collect();
+        format!("index({})", paths.join(", "))
+    });
+    let all = words.into_iter().flatten().map(|word| (*word).to_owned());
+    let all: Vec<_> = all.chain(inner).collect();
+    let attribute = format!("#[bucket({})]", all.join(", "));
+    let attributes = (!all.is_empty()).then_some(attribute).into_iter().collect();
     let is_unique = words.is_some_and(|words| words.contains(&"unique"));
     if member.is_key {
         return Some(Special {
@@ -87,7 +94,7 @@ fn special(types: &mut Types, member: &Member<'_>, plan: &BucketPlan<'_>) -> Opt
 
 /// The type of a key field or an id: all integers are stored alike, and texts are no enum.
 pub(super) fn key_type(types: &mut Types, member: &Member<'_>) -> super::types::RustType {
-    match key_types(member.value, member.of).unwrap_or(&[]) {
+    match key_types(member.value).unwrap_or(&[]) {
         [ValueKind::Text] => "String".into(),
         [kind] => types.of_kind(*kind, &member.name, member.value),
         _ => "i64".into(),

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::names;
 use super::rename::{self, Rename};
 use super::types::{RustType, Types};
-use crate::advise::kind::is_odd;
 use crate::advise::plan::Member;
+use crate::advise::shape::is_odd;
 use crate::advise::shape::value::ValueKind;
 
 /// A field whose type and attributes the pattern decides.

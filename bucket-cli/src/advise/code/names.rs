@@ -45,6 +45,13 @@ const TAKEN_TYPES: [&str; 30] = [
     "Vec",
 ];
 
+/// The path to a field inside of others, as the attribute `index` takes it.
+pub(super) fn path(stored: &str) -> String {
+    let names = stored.split('.');
+    let names = names.map(|name| field(name, &mut BTreeSet::new()));
+    names.collect::<Vec<_>>().join(".")
+}
+
 /// A field's name: `customerId` is `customer_id`, and `type` is `r#type`.
 pub(super) fn field(name: &str, taken: &mut BTreeSet<String>) -> String {
     let mut snake = words(name).join("_");

@@ -6,13 +6,9 @@ use super::fields;
 use super::names;
 use super::rename::{self, Rename};
 use crate::advise::figures::percent;
-use crate::advise::kind::is_odd;
 use crate::advise::plan::members;
-use crate::advise::shape::DocumentShape;
 use crate::advise::shape::value::{ValueKind, ValueShape};
-
-/// A document with more fields, most of which it lacks, is a map: its names are data.
-const MOST_FIELDS: usize = 40;
+use crate::advise::shape::{DocumentShape, is_odd};
 
 /// Each variant of an enum was seen so many times at least.
 const SEEN: u64 = 5;
@@ -206,14 +202,8 @@ impl Types {
 
     /// A struct, or a document whose names are data.
     fn of_documents(&mut self, name: &str, document: &DocumentShape) -> RustType {
-        let sparse = document
-            .fields
-            .iter()
-            .filter(|field| field.value.seen * 2 < document.documents);
-        let is_map =
-            document.fields.len() > MOST_FIELDS && sparse.count() * 2 > document.fields.len();
         let odd = document.fields.iter().find(|field| is_odd(&field.name));
-        if is_map || document.is_cut || odd.is_some() || document.fields.is_empty() {
+        if document.is_map() {
             let why = match odd {
                 Some(odd) if self.has_values => format!(
                     "a name such as `{}` is data: `Document` reads any",

@@ -2,11 +2,11 @@
 
 use bucket_runtime::bson::{Bson, doc};
 
-use super::{ARRAY, DATE, has_dates, is_odd, is_time_name, strays};
+use super::{ARRAY, DATE, has_dates, is_time_name, strays};
 use crate::advise::figures::thousands;
 use crate::advise::refusal::Refusal;
 use crate::advise::shape::value::{HUGE_BYTES, ValueKind};
-use crate::advise::shape::{DocumentShape, FieldShape};
+use crate::advise::shape::{DocumentShape, FieldShape, is_odd};
 
 /// A shorter array, such as a pair of coordinates or some tags, is a value.
 const SHORT: u64 = 10;

@@ -230,9 +230,10 @@ impl ValueShape {
         !self.distinct.is_empty() && self.repetitions().all(|n| n == 1)
     }
 
-    /// Whether all texts look like dates.
+    /// Whether all texts look like dates, but for one in a hundred.
     pub(in crate::advise) fn is_date_text(&self) -> bool {
-        self.date_texts > 0 && self.date_texts == self.count(ValueKind::Text)
+        let others = self.count(ValueKind::Text) - self.date_texts;
+        self.date_texts > others * STRAYS
     }
 
     /// How often each distinct value came.

@@ -8,7 +8,7 @@ use crate::advise::figures::{bytes, counted, table, thousands};
 use crate::advise::kind::arrays::ArrayLayout;
 use crate::advise::kind::buckets::IdOrdinal;
 use crate::advise::kind::buckets::settings::OwnSettings;
-use crate::advise::kind::flat::can_be_key;
+use crate::advise::kind::key::can_be_key;
 use crate::advise::measure::lengths::Lengths;
 use crate::advise::measure::threshold::rule::Distribution;
 use crate::advise::picture::{GrowthPicture, LengthsPicture, Picture};

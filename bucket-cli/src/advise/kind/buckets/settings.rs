@@ -22,7 +22,9 @@ pub(in crate::advise) struct OwnSettings {
     pub(in crate::advise) rollup: Option<String>,
     /// The words of each field's attribute.
     pub(in crate::advise) words: BTreeMap<String, Vec<&'static str>>,
-    /// Paths of indexes that no word alone declares.
+    /// The paths of indexes inside of each field, in the stored names.
+    pub(in crate::advise) inner_paths: BTreeMap<String, Vec<String>>,
+    /// Paths of indexes that lead to no field of the struct.
     pub(in crate::advise) other_paths: Vec<String>,
 }
 
@@ -44,7 +46,7 @@ impl OwnSettings {
                     found.expire_after = options.expire_after.map(|after| after.as_secs());
                 }
                 Some(name) if !name.starts_with("bucket_") => {
-                    found.add_index(index, &options, layout)
+                    found.add_index(index, &options, shape, layout)
                 }
                 _ => {}
             }
@@ -61,7 +63,13 @@ impl OwnSettings {
     }
 
     /// An index that finds all documents by a field of the key or of the items.
-    fn add_index(&mut self, index: &IndexModel, options: &IndexOptions, layout: &BucketLayout) {
+    fn add_index(
+        &mut self,
+        index: &IndexModel,
+        options: &IndexOptions,
+        shape: &DocumentShape,
+        layout: &BucketLayout,
+    ) {
         let is_plain = options.partial_filter_expression.is_none()
             && options.collation.is_none()
             && options.sparse != Some(true);
@@ -74,7 +82,17 @@ impl OwnSettings {
         match layout.field_of(path) {
             _ if !is_plain => {}
             None => self.add_word(Some(path.as_str()).filter(|_| is_key), "index"),
-            Some(field) if field.contains('.') => self.other_paths.push(path.to_string()),
+            Some(inside) if inside.contains('.') => {
+                let (field, inner) = inside.split_once('.').unwrap_or_default();
+                let items = shape.get(&layout.items);
+                match items.is_some_and(|items| has_field(items, inside)) {
+                    true => {
+                        let inner_paths = self.inner_paths.entry(field.to_owned()).or_default();
+                        inner_paths.push(inner.to_owned());
+                    }
+                    false => self.other_paths.push(path.to_string()),
+                }
+            }
             Some(field) => self.add_word(Some(field), "index"),
         }
     }
@@ -113,6 +131,18 @@ impl OwnSettings {
         }
         self.rollup = Some(rollup.name.clone());
     }
+}
+
+/// Whether the path leads through documents that become structs, also in lists, to a field.
+fn has_field(value: &ValueShape, path: &str) -> bool {
+    let inside = value.items.as_deref().unwrap_or(value);
+    let Some(document) = inside.document.as_deref() else {
+        return false;
+    };
+    let (name, rest) = path.split_once('.').unwrap_or((path, ""));
+    let is_struct = !document.is_map() && inside.types() == [ValueKind::Document];
+    let field = document.get(name).filter(|_| is_struct);
+    field.is_some_and(|field| rest.is_empty() || has_field(field, rest))
 }
 
 /// Whether the values are those of one field's rollup.
