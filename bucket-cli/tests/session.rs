@@ -597,6 +597,37 @@ async fn a_flat_collection_moves_into_buckets(shell: Shell) {
     let (code, said) = shell.run("import-flat Trade flat --dry-run").await;
     assert!(code == 3, "{said}");
     assert_eq!(shell.documents("trades").await, before);
+
+    // A dry run reads; what is not a trade can be left out.
+    shell
+        .db
+        .collection::<Document>("trades")
+        .drop()
+        .await
+        .unwrap();
+    flat.insert_one(doc! { "_id": "other", "customer": 7 })
+        .await
+        .unwrap();
+    for (option, code, part) in [
+        (
+            "--dry-run",
+            1,
+            "10 items of shop.flat would be imported; 1 cannot be read",
+        ),
+        ("", 3, ""),
+        (
+            "--skip-unreadable",
+            1,
+            "10 items in buckets; 1 cannot be read",
+        ),
+    ] {
+        let (got, said) = shell
+            .run(format!("import-flat Trade flat {option}").trim_end())
+            .await;
+        assert!(got == code && said.contains(part), "{option}: {said}");
+        assert_eq!(said.contains(r#"_id "other""#), !part.is_empty(), "{said}");
+    }
+    assert_eq!(shell.documents("trades").await, before);
 }
 
 #[bucket_testkit::test]

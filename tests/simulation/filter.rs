@@ -57,6 +57,10 @@ fn holds(value: Option<&Bson>, condition: &Bson) -> bool {
             "$not" => !holds(value, operand),
             "$exists" => value.is_some() == (operand == &Bson::Boolean(true)),
             "$elemMatch" => value.is_some_and(|value| has_element(value, operand)),
+            "$size" => {
+                let len = value.and_then(Bson::as_array).map(Vec::len);
+                len.is_some_and(|len| number(operand) == Some(len as i64))
+            }
             "$in" => has_one(value, operand),
             "$nin" => !has_one(value, operand),
             "$lt" => any(value, operand, Ordering::is_lt),

@@ -40,16 +40,14 @@ impl Verb for Import {
         let import = buckets.import(lines);
         let done = import.on_progress(|at| progress.set(at.lines())).await?;
         let line = format!(
-            "stored {} with {}; already there: {}; put back into others: {}",
+            "stored {} with {}; already there: {}",
             counted(done.buckets, "bucket"),
             counted(done.items, "item"),
-            done.already_there,
-            counted(done.merged_items, "item")
+            done.already_there
         );
         let refused: Vec<_> = done.refused.iter().map(ToString::to_string).collect();
         let value = json!({
             "buckets": done.buckets, "items": done.items, "already_there": done.already_there,
-            "merged": done.merged, "merged_items": done.merged_items,
             "refused_lines": done.refused_lines, "refused": refused,
         });
         Ok(Report::new(line, value).with_bad(done.refused_lines > 0, refused))

@@ -303,7 +303,7 @@ async fn payloads_leave_and_come_back_byte_for_byte(db: Live) {
     assert_eq!(removed.unwrap(), before.len() as u64);
     let imported = notes.import(lines_of(&lines)).await.unwrap();
     assert_eq!(imported.refused, []);
-    assert_eq!(imported.merged_items, before.len() as u64);
+    assert_eq!(imported.items, before.len() as u64);
     let of = |buckets: &[RawDocumentBuf]| -> Vec<Bson> {
         let all = buckets.iter().flat_map(|bucket| elements(bucket, "items"));
         all.collect()

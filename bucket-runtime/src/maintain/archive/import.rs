@@ -7,7 +7,7 @@ use mongodb::bson::DateTime;
 
 use super::{
     line::Archived,
-    put_back::{LineOutcome, PutBack},
+    put_back::{LineOutcome, put_back},
     rebuild,
     refused_line::RefusedLine,
 };
@@ -33,17 +33,16 @@ impl<T: Bucket> Buckets<T> {
     ///
     /// Afterwards each item of the lines is stored once, or its line is in
     /// [`refused`](crate::Imported::refused), with the reason and a way out: check that this list is empty.
-    /// One such line does not end the import. Where a bucket with the line's id is there, also an empty one,
-    /// the items that it lacks go back to their places. If it has no room for them, the items that came
-    /// later move to a new bucket. [The guide](crate::guide::archive) says how items are compared.
+    /// One such line does not end the import. A line goes back as it is if its id is free, or if the bucket with that
+    /// id is empty, which it replaces. A bucket that begins with the line's items has them already. Any other one stays
+    /// as it is, and the line is listed.
     ///
     /// The import can be repeated: after an error, or after the program was killed, import all lines again. Appends,
     /// edits and removals may go on meanwhile. A bucket that has room while its key has a newer or another
     /// open one is sealed. A wrong rollup, and a missing time of the newest item, are computed from the items.
     ///
     /// One round trip for each thousand buckets, one more for each bucket that has room, and two or three
-    /// for each that is there; a transaction where items move. A dropped future leaves some lines stored and
-    /// others not.
+    /// for each that is there; without lines, none. A dropped future leaves some lines stored and others not.
     ///
     /// # Errors
     ///
@@ -90,10 +89,6 @@ pub struct Imported {
     pub items: u64,
     /// How many lines had all their items there before.
     pub already_there: u64,
-    /// How many items were put back into buckets that were there.
-    pub merged_items: u64,
-    /// How many such buckets there are.
-    pub merged: u64,
     /// The lines that were not taken: the first 10,000.
     pub refused: Vec<RefusedLine>,
     /// How many lines were not taken.
@@ -103,18 +98,14 @@ pub struct Imported {
 impl Imported {
     /// How many lines were read, without empty ones.
     pub fn lines(&self) -> u64 {
-        self.buckets + self.already_there + self.merged + self.refused_lines
+        self.buckets + self.already_there + self.refused_lines
     }
 
     fn count(&mut self, outcome: LineOutcome) {
         match outcome {
-            LineOutcome::Inserted(items) => {
+            LineOutcome::Stored(items) => {
                 self.buckets += 1;
                 self.items += items as u64;
-            }
-            LineOutcome::Merged(items) => {
-                self.merged += 1;
-                self.merged_items += items as u64;
             }
             LineOutcome::AlreadyThere => self.already_there += 1,
             LineOutcome::Refused(line) => {
@@ -256,8 +247,8 @@ impl<'l, T: Bucket> Importer<'l, T> {
         let results = results.map_err(|error| server.target().write_of_many_error(error))?;
         for (bucket, result) in buckets.into_iter().zip(results) {
             let outcome = match result {
-                Ok(()) => LineOutcome::Inserted(bucket.items),
-                Err(_) => PutBack::<T>::new(&self.engine, bucket).run().await?,
+                Ok(()) => LineOutcome::Stored(bucket.items),
+                Err(_) => put_back(&self.engine, bucket).await?,
             };
             self.done.count(outcome);
         }

@@ -6,6 +6,7 @@ use mongodb::bson::{Bson, DateTime, Document};
 use serde::{Serialize, Serializer};
 
 use super::{
+    put_back::LineOutcome,
     rebuild,
     refused_line::{RefusedLine, RefusedReason},
 };
@@ -127,14 +128,14 @@ impl Archived {
         self.scope.prefix == other.scope.prefix
     }
 
-    /// The line as a refused one, with the number of its items that are not stored.
-    pub(super) fn refused(&self, items: usize, reason: RefusedReason) -> RefusedLine {
-        RefusedLine {
+    /// The line as a refused one.
+    pub(super) fn refused(&self, reason: RefusedReason) -> LineOutcome {
+        LineOutcome::Refused(RefusedLine {
             line: self.line,
             bucket: Some(self.id.clone()),
-            items: items as u64,
+            items: self.items as u64,
             reason,
-        }
+        })
     }
 }
 

@@ -14,39 +14,10 @@ use crate::{
         spec::BucketSpec,
     },
     value::{
-        bytes,
-        element::{Refusal, document_size, value_size},
+        element::{Refusal, value_size},
         rollup::Totals,
-        unreadable::{Attempted, ReadAttempt},
     },
 };
-
-/// Replaces the items of a bucket by these elements.
-pub(super) fn replace_items<T: Bucket>(
-    scope: &IndexedScope,
-    bucket: &Document,
-    elements: Vec<Bson>,
-) -> Result<Document, Refusal> {
-    let mut bucket = bucket.clone();
-    bucket.insert(T::SPEC.count, i32::try_from(elements.len())?);
-    bucket.insert(T::SPEC.items, elements);
-    let items = read_items::<T>(&bucket);
-    summarize(scope, &mut bucket, &items)?;
-    Ok(bucket)
-}
-
-/// Reads the items that can be read.
-pub(super) fn read_items<T: Bucket>(bucket: &Document) -> Vec<T> {
-    let read = bytes::write(bucket).ok();
-    let read = read.and_then(|read| bytes::read::<Attempted<T>>(&read).ok());
-    let Some(Attempted { key, elements, .. }) = read else {
-        return Vec::new();
-    };
-    let elements = elements.into_iter();
-    (elements.filter_map(|ReadAttempt(element)| element.ok()))
-        .map(|element| T::from_parts(key.clone(), element))
-        .collect()
-}
 
 /// Writes what the bucket stores about these items, which are all that it holds.
 pub(super) fn summarize<T: Bucket>(
@@ -78,19 +49,6 @@ pub(super) fn summarize<T: Bucket>(
         }
     }
     Ok(())
-}
-
-/// Whether a bucket can hold items of this number and size.
-pub(super) fn has_room(scope: &IndexedScope, bucket: &Document) -> bool {
-    let elements = elements(scope.spec, bucket);
-    let fits = match Budget::of(scope) {
-        Some(budget) => {
-            budget.takes(0, oversize(&budget, elements))
-                && budget.is_document(document_size(bucket), is_sealed(bucket))
-        }
-        None => document_size(bucket) <= scope.spec.max_bytes as usize,
-    };
-    fits && elements.len() <= scope.open.capacity as usize
 }
 
 /// The elements of a bucket.

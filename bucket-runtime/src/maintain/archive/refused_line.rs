@@ -13,7 +13,7 @@ pub struct RefusedLine {
     pub line: u64,
     /// The `_id` of the bucket, if the line could be read that far.
     pub bucket: Option<String>,
-    /// How many of the line's items are not stored; 0 if the line could not be read.
+    /// How many items the line has; 0 if it could not be read.
     pub items: u64,
     /// Why the line was not taken.
     pub reason: RefusedReason,
@@ -27,14 +27,12 @@ pub enum RefusedReason {
     NotABucket(String),
     /// All items are older than `expire_after` allows, so the server would remove the bucket at once.
     Expired,
-    /// The bucket is there and lacks items of the line, and those that it has instead may be changed ones.
-    /// Without a `unique` field that cannot be decided.
-    Changed,
+    /// The bucket is there, and does not begin with the line's items: some were changed, removed or replaced.
+    Taken,
+    /// Other buckets of the key hold items with the `unique` values of some of the line's.
+    Elsewhere,
     /// A document that is not a bucket of the key has the `_id`.
     IdTaken,
-    /// The bucket has got further items meanwhile. Making room takes a transaction, which a standalone server
-    /// lacks.
-    Standalone,
     /// Other writers changed the bucket each time before the items could be put back.
     Contended,
     /// The server refused the bucket, such as by a validator: its answer.
@@ -63,22 +61,20 @@ impl fmt::Display for RefusedReason {
                  minute; import the line into a collection that does not expire, or with \
                  `expired(true)`",
             ),
-            Self::Changed => f.write_str(
-                "the stored bucket lacks items of the line, and holds others that may be changed ones \
-                 of it; compare the two, and append what is missing (with a `unique` field the import \
-                 tells the items apart by itself)",
+            Self::Taken => f.write_str(
+                "the bucket is there with other items; compare the two, and append what is missing, or import the \
+                 line into another collection",
+            ),
+            Self::Elsewhere => f.write_str(
+                "other buckets of the key hold some of its items, by their `unique` values; append the items of the \
+                 line, which stores those that are missing",
             ),
             Self::IdTaken => f.write_str(
                 "another document has this _id and is not a bucket of the key; move it to another \
                  collection, and import the line again",
             ),
-            Self::Standalone => f.write_str(
-                "the stored bucket has got further items, and has no room for these; start mongod \
-                 with `--replSet` (one member is enough), and import the line again",
-            ),
             Self::Contended => f.write_str(
-                "other writers changed the bucket each time before its items could be put back; \
-                 import the line again",
+                "other writers were faster each time; import the line again",
             ),
             Self::ByServer(answer) => write!(
                 f,
