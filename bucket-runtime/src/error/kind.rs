@@ -221,8 +221,9 @@ kinds! { collection;
     }
 
     /// Whether the item is larger than a bucket may be ([`max_bytes`](macro@crate::Bucket#max_bytes)),
-    /// or a document with it would exceed 16 MB; or whether a load in a
-    /// [session](crate::action::AppendMany::session) has more than one transaction takes. Nothing was stored.
+    /// or a document with it would exceed 16 MB; whether a load in a
+    /// [session](crate::action::AppendMany::session) has more than one transaction takes; or whether a
+    /// [`Filter`](crate::Filter) is larger than a request. Nothing was stored.
     pub fn is_too_large {
         TooLarge =>
             "the document would exceed 16 MB with this item; if the item alone is smaller, another program \
@@ -238,6 +239,9 @@ kinds! { collection;
         ParentTooLarge(bytes: i64) =>
             "the parent would take {bytes} bytes, which exceeds `max_bytes`; nothing was changed: store large data \
              elsewhere, or raise `max_bytes`, to {MAX_BYTES} at most";
+        FilterTooLarge =>
+            "the filter takes more than 16 MB or nests deeper than 45 levels, so nothing was sent; make several calls, \
+             each with a part of its values or conditions";
         LoadTooLarge { bytes: usize, keys: usize } =>
             "in a session, a load may take {bytes} bytes and have {keys} keys (or time windows) at most, since it is \
              one transaction; nothing was sent: append it without the session, or in several parts";

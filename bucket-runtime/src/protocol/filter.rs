@@ -19,7 +19,19 @@ use std::{fmt, marker::PhantomData, ops::Not};
 
 use mongodb::bson::{Bson, Document, doc};
 
-use crate::schema::{id, key::KeyPart, spec::BucketSpec};
+use crate::{
+    schema::{id, key::KeyPart, spec::BucketSpec},
+    value::bytes,
+};
+
+/// How deep conditions nest. Each level takes two levels of a document.
+const MAX_LEVELS: usize = 45;
+
+/// How deep the documents of a request nest: MongoDB promises to read 100 levels.
+const MAX_REQUEST_LEVELS: usize = 100;
+
+/// How many bytes the documents of a request take.
+const MAX_REQUEST_BYTES: usize = 16 << 20;
 
 /// A condition on the fields of `T`, made by the methods of [`Field`](crate::Field).
 ///
@@ -27,6 +39,10 @@ use crate::schema::{id, key::KeyPart, spec::BucketSpec};
 ///
 /// For `a && b` the compiler says ``expected `bool`, found `Filter` ``, without a hint: `&&` and `||` take
 /// nothing but `bool`, whatever a type implements. Write `a.and(b)` and `a.or(b)`.
+///
+/// Conditions nest up to 45 levels deep, and a request takes 16 MB: calls with a larger filter fail with
+/// [`is_too_large`](crate::Error::is_too_large) before they send anything, and the server refuses its document.
+/// A chain of `or` is one level, and so is one of `and`.
 ///
 /// It converts into the driver's [`Document`]. That document is the filter for a flat collection of
 /// `T`s: a collection of your own, a view of [`unwind`](crate::Bucket::unwind), the
@@ -91,7 +107,7 @@ impl<T> Filter<T> {
     /// At least one of the conditions holds.
     #[doc(alias = "||")]
     pub fn or(self, other: Self) -> Self {
-        Self::of(Node::Or(vec![self.node, other.node]))
+        Self::of(self.node.or(other.node))
     }
 
     pub(crate) fn of(node: Node) -> Self {
@@ -109,7 +125,7 @@ impl<T> Not for Filter<T> {
     /// variant of an enum is compared, all values of other variants: the condition does not hold for them.
     /// [`ne`](crate::Field::ne) holds for values of the variant alone.
     fn not(self) -> Self {
-        Self::of(Node::Not(Box::new(self.node)))
+        Self::of(Node::Not(Box::new(self.node.or_too_deep())))
     }
 }
 
@@ -138,6 +154,26 @@ impl<T> From<Filter<T>> for Document {
     }
 }
 
+/// Whether the server reads a request with these documents.
+pub(crate) fn is_readable(documents: &[Document]) -> bool {
+    let len = |document| bytes::write(document).map_or(0, |bytes| bytes.len());
+    let is_flat = |document: &Document| {
+        !document
+            .values()
+            .any(|value| is_deeper(value, MAX_REQUEST_LEVELS))
+    };
+    documents.iter().all(is_flat) && documents.iter().map(len).sum::<usize>() <= MAX_REQUEST_BYTES
+}
+
+fn is_deeper(value: &Bson, levels: usize) -> bool {
+    let is_inner_deeper = |inner| levels == 0 || is_deeper(inner, levels - 1);
+    match value {
+        Bson::Document(document) => document.values().any(is_inner_deeper),
+        Bson::Array(values) => values.iter().any(is_inner_deeper),
+        _ => false,
+    }
+}
+
 impl Node {
     /// The condition that a field satisfies these operators: a field of the items, under its stored name or
     /// path, that is not taken for a time.
@@ -154,18 +190,45 @@ impl Node {
 
     /// Both conditions, without one `And` inside another.
     pub(crate) fn and(self, other: Self) -> Self {
-        let mut all = self.conjuncts();
-        all.extend(other.conjuncts());
+        let conjuncts = |node| match node {
+            Self::And(nodes) => nodes,
+            node => vec![node.or_too_deep()],
+        };
+        let mut all = conjuncts(self);
+        all.extend(conjuncts(other));
         match all.len() {
             1 => all.remove(0),
             _ => Self::And(all),
         }
     }
 
-    fn conjuncts(self) -> Vec<Self> {
+    /// At least one of the conditions, without one `Or` inside another.
+    fn or(self, other: Self) -> Self {
+        let alternatives = |node| match node {
+            Self::Or(nodes) => nodes,
+            node => vec![node.or_too_deep()],
+        };
+        let mut all = alternatives(self);
+        all.extend(alternatives(other));
+        Self::Or(all)
+    }
+
+    /// The condition, to be put into another one; if it has all the levels that a condition may have, a
+    /// document that neither a read nor the server takes. So no condition nests too deep for the stack.
+    fn or_too_deep(self) -> Self {
+        if !self.has_levels(MAX_LEVELS) {
+            return self;
+        }
+        let nested = |inner, _| doc! { "$nor": [inner] };
+        Self::on("$nor", (0..MAX_REQUEST_LEVELS).fold(doc! {}, nested))
+    }
+
+    fn has_levels(&self, levels: usize) -> bool {
+        let has_one_less = |node: &Self| levels == 0 || node.has_levels(levels - 1);
         match self {
-            Self::And(nodes) => nodes,
-            node => vec![node],
+            Self::Leaf(_) => levels == 0,
+            Self::And(nodes) | Self::Or(nodes) => nodes.iter().any(has_one_less),
+            Self::Not(node) => has_one_less(node),
         }
     }
 

@@ -18,7 +18,12 @@ use super::{
     simulated,
     target::Target,
 };
-use crate::{Result, error::is_killed, protocol::range::Range, value::element::whole};
+use crate::{
+    Result,
+    error::{Kind, is_killed},
+    protocol::{filter::is_readable, range::Range},
+    value::element::whole,
+};
 
 /// The maximum number of times that a read is sent again because the server ended its plan.
 const MAX_KILLED_PLANS: u32 = 3;
@@ -156,6 +161,7 @@ impl<'t> Read<'t> {
         self,
         session: Option<&'s mut ClientSession>,
     ) -> Result<DocumentCursor<'s, R>> {
+        self.check_size()?;
         let cursor = self.open(session).await;
         let cursor = cursor.map_err(|error| self.target.read_error(error))?;
         Ok(DocumentCursor::new(self.target, cursor))
@@ -178,6 +184,7 @@ impl<'t> Read<'t> {
             // The server sends one document, and keeps no cursor.
             range.limit = Some(-1);
         }
+        self.check_size()?;
         let first = async {
             let mut cursor = self.open(session).await?;
             match cursor.advance().await? {
@@ -193,6 +200,18 @@ impl<'t> Read<'t> {
         let row = self.first(session).await?;
         let items = row.and_then(|row| whole(row.get("items")?));
         Ok(items.and_then(|items| items.try_into().ok()).unwrap_or(0))
+    }
+
+    /// An error if the server would not read the request.
+    fn check_size(&self) -> Result<()> {
+        let documents = match &self.request {
+            Request::Find(filter, _) => std::slice::from_ref(filter),
+            Request::Pipeline(pipeline) => pipeline,
+        };
+        match is_readable(documents) {
+            true => Ok(()),
+            false => Err(self.target.error(Kind::FilterTooLarge)),
+        }
     }
 
     /// The read concern, if it is another one than the handle's.

@@ -3,6 +3,7 @@
 pub(crate) mod cases;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod differential;
+pub(crate) mod large;
 pub(crate) mod plans;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod random;
