@@ -134,13 +134,18 @@ kinds! { collection;
             "{}", expiry_mismatch(*stored, *derived, collection);
     }
 
-    /// Whether the collection was written with windows of another length than the struct's.
+    /// Whether the collection was written with windows of another length than the struct's, or a range of windows
+    /// begins or ends inside of one.
     pub fn is_window_mismatch {
         /// Both in seconds.
         WindowMismatch { stored: i64, derived: u32 } =>
             "the collection was written with windows of {stored} seconds, but the struct says {derived}; \
              write `/{stored}s` in the id format, or move the items into another collection with \
              `append_stream`";
+        /// The bound, as RFC 3339.
+        InsideWindow(time: String) =>
+            "{time} is not the start of a time window, and `windows` takes only whole ones; take a condition on the time, \
+             with `filter` for a rollup and `holding` for an export";
     }
 
     /// Whether a key of the collection already has several open buckets, or one in a slot that its ring holds, left by

@@ -81,8 +81,13 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
         }
     }
 
-    /// Reads only the time windows that start in this range, such as `midnight..`. Does not compile for
-    /// a struct without windows.
+    /// Reads only the time windows in this range, such as `midnight..` with a midnight in UTC. Does not compile
+    /// for a struct without windows.
+    ///
+    /// # Errors
+    ///
+    /// [`is_window_mismatch`](crate::Error::is_window_mismatch) if a bound is inside of a window: a
+    /// [`filter`](Self::filter) by time takes any bounds.
     ///
     /// For one key the server visits only these windows; for all keys it does so with an index of yours
     /// on the field `window`.
@@ -96,7 +101,7 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
                 "the id format ends in no time window"
             )
         };
-        self.windows.narrow(range);
+        self.windows.narrow(&T::SPEC, range);
         self
     }
 
@@ -133,7 +138,7 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
     pub(crate) async fn execute(self) -> Result<Rollup<T>> {
         self.target.name_call();
         let target = self.target.borrow();
-        let added_up = target.pipeline(self.pipeline(Bson::Null));
+        let added_up = target.pipeline(self.pipeline(Bson::Null)?);
         let rollup = match added_up.first(self.session).await? {
             Some(row) => read_rollup(&row),
             None => Rollup::empty(),
@@ -144,7 +149,7 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
     /// Reads the rollups one by one, in the order of the grouping values.
     async fn rows(self, group: Bson) -> Result<DocumentCursor<'s, Document>> {
         self.target.name_call();
-        let mut pipeline = self.pipeline(group);
+        let mut pipeline = self.pipeline(group)?;
         pipeline.push(doc! { "$sort": { "_id": 1 } });
         let target = self.target.borrow();
         target.pipeline(pipeline).cursor(self.session).await
@@ -153,9 +158,10 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
 
 impl<T: Bucket> ReadRollup<'_, T> {
     /// The stages that add up the rollups for each value of the expression `group`.
-    fn pipeline(&self, group: Bson) -> Vec<Document> {
+    fn pipeline(&self, group: Bson) -> Result<Vec<Document>> {
         let (spec, scope) = (&T::SPEC, self.target.scope.as_ref());
-        let mut buckets = self.windows.buckets(spec, scope);
+        let buckets = self.windows.buckets(spec, scope);
+        let mut buckets = buckets.map_err(|kind| self.target.borrow().error(kind))?;
         if !self.query.filter.is_everything() {
             buckets = doc! { "$and": [buckets, self.query.buckets(spec, scope, None)] };
         }
@@ -165,7 +171,7 @@ impl<T: Bucket> ReadRollup<'_, T> {
             stages.push(totals::of_item(spec));
         }
         stages.extend(totals::added_up(spec, group));
-        stages
+        Ok(stages)
     }
 }
 

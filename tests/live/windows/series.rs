@@ -1,6 +1,6 @@
 //! Rollups of one time window after the other are those of these windows' items.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Bound};
 
 use bucket_runtime::{
     Bucket, Buckets,
@@ -101,6 +101,20 @@ async fn agrees(buckets: &Buckets<Reading>, readings: &[Reading], from: i64, win
         assert_eq!(with_gaps, filled(rows, step));
         let rows = expected(own.filter(is_later), step);
         assert_eq!(told(later(rollup()).per_windows(windows)).await, rows);
+
+        // Within a range there are no gaps at its ends.
+        let end = 6 * MINUTE;
+        let range = DateTime::from_millis(from)..DateTime::from_millis(end);
+        let whole = rollup().windows(range).per_windows(windows);
+        let mut rows = BTreeMap::from_iter(rows.into_iter().map(|row| (row.0, row)));
+        let groups = from.div_euclid(step)..end.div_euclid(step) + i64::from(end % step > 0);
+        for start in groups.map(|group| group * step) {
+            rows.entry(start).or_insert((start, 0, 0, None, None));
+        }
+        assert_eq!(
+            told(whole.with_gaps(true)).await,
+            Vec::from_iter(rows.into_values())
+        );
     }
     let all = told(buckets.rollup_all().per_windows(windows)).await;
     assert_eq!(all, expected(readings.iter(), step));
@@ -253,4 +267,52 @@ async fn a_series_ends_at_a_rollup_that_does_not_cover_its_items(db: Live) {
     // 0 is taken for 1, and a group that ends before the damage is read.
     let series = buckets.rollup(&1).windows(..DateTime::from_millis(MINUTE));
     assert_eq!(told(series.per_windows(0)).await.len(), 1);
+}
+
+/// A day of India begins at half past six in the evening, UTC.
+#[bucket_testkit::test]
+async fn a_range_of_windows_that_would_cut_one_is_refused(db: Live) {
+    let readings = Reading::buckets(&db).await.unwrap();
+    for seconds in [20, 40, 70] {
+        let at = DateTime::from_millis(seconds * 1000);
+        let reading = Reading {
+            sensor: 1,
+            at,
+            value: 1,
+        };
+        readings.append(&reading).await.unwrap();
+    }
+    let at = |seconds: i64| DateTime::from_millis(seconds * 1000);
+    let since = (Bound::Excluded(at(30)), Bound::Unbounded);
+    for range in [
+        (Bound::Included(at(30)), Bound::Excluded(at(120))),
+        (Bound::Included(at(0)), Bound::Excluded(at(90))),
+        (Bound::Included(at(0)), Bound::Included(at(59))),
+        since,
+    ] {
+        let series = readings.rollup(&1).windows(range).per_windows(1);
+        for error in [
+            readings.rollup(&1).windows(range).await.err(),
+            readings.rollup_all().windows(range).await.err(),
+            series.await.err(),
+            readings.export(&1).windows(range).await.err(),
+            readings.export_all().windows(range).await.err(),
+        ] {
+            let error = error.unwrap();
+            assert!(error.is_window_mismatch(), "{error}");
+            assert!(error.to_string().contains("`filter`"), "{error}");
+        }
+    }
+    let filter = Reading::FIELDS.at.between(at(30)..at(90));
+    let rollup = readings.rollup(&1).filter(filter).await.unwrap();
+    assert_eq!(rollup.count(), 2);
+    for (range, count) in [
+        ((Bound::Included(at(60)), Bound::Unbounded), 1),
+        ((Bound::Unbounded, Bound::Excluded(at(60))), 2),
+        ((Bound::Unbounded, Bound::Included(at(60))), 3),
+        ((Bound::Excluded(at(0)), Bound::Excluded(DateTime::MAX)), 1),
+    ] {
+        let rollup = readings.rollup(&1).windows(range).await.unwrap();
+        assert_eq!(rollup.count(), count);
+    }
 }

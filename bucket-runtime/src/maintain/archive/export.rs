@@ -85,8 +85,13 @@ impl<'s, T: Bucket> Export<'s, T> {
         }
     }
 
-    /// Exports only the time windows that start in this range, such as `..last_year`. Does not compile for
-    /// a struct without windows.
+    /// Exports only the time windows in this range, such as `..midnight` with a midnight in UTC. Does not compile
+    /// for a struct without windows.
+    ///
+    /// # Errors
+    ///
+    /// [`is_window_mismatch`](crate::Error::is_window_mismatch) if a bound is inside of a window:
+    /// [`holding`](Self::holding) takes any time.
     ///
     /// For one key the server visits only these windows; for all keys it does so with an index of yours
     /// on the field `window`.
@@ -94,7 +99,7 @@ impl<'s, T: Bucket> Export<'s, T> {
     where
         T: Windowed,
     {
-        self.windows.narrow(range);
+        self.windows.narrow(&T::SPEC, range);
         self
     }
 
@@ -133,12 +138,13 @@ impl<'s, T: Bucket> Export<'s, T> {
             ..
         } = self;
         server.called_for(scope.as_ref());
-        let mut filter = windows.buckets(&T::SPEC, scope.as_ref());
+        let buckets = server.target_of_any(scope.as_ref());
+        let filter = windows.buckets(&T::SPEC, scope.as_ref());
+        let mut filter = filter.map_err(|kind| buckets.error(kind))?;
         if !holding.filter.is_everything() {
             let holding = holding.buckets(&T::SPEC, scope.as_ref(), None);
             filter = doc! { "$and": [filter, holding] };
         }
-        let buckets = server.target_of_any(scope.as_ref());
         let buckets = buckets.find(filter, Range::oldest_first());
         let rows = buckets.cursor::<RawDocumentBuf>(session).await?;
         let lines = try_unfold((server, scope, rows), async |(server, scope, mut rows)| {

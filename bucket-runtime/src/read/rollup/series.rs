@@ -13,7 +13,10 @@ use super::{ReadRollup, read_rollup};
 use crate::{
     Bucket, Result, Windowed,
     error::Kind,
-    schema::spec::{BucketSpec, Ordinal},
+    schema::{
+        id,
+        spec::{BucketSpec, Ordinal},
+    },
     server::cursor::DocumentCursor,
     value::rollup::Rollup,
 };
@@ -106,7 +109,8 @@ impl<T: Bucket> fmt::Debug for WindowRollup<T> {
 
 impl<'s, T: Bucket> RollupSeries<'s, T> {
     /// Gives an empty rollup for each window, or group of windows, without items between two that have some, as a
-    /// chart needs it. Otherwise these are left out.
+    /// chart needs it; where [`windows`](ReadRollup::windows) has bounds, also before the first and after the last
+    /// that have some. Otherwise these are left out.
     pub fn with_gaps(mut self, gaps: bool) -> Self {
         self.gaps = gaps;
         self
@@ -114,20 +118,29 @@ impl<'s, T: Bucket> RollupSeries<'s, T> {
 
     pub(crate) async fn execute(self) -> Result<RollupStream<'s, T>> {
         let start = group_start(&T::SPEC, self.windows);
+        let step = self.gaps.then(|| step(&T::SPEC, self.windows));
+        let range = self.rollup.windows.clone();
+        // The group that holds the first window may start before it.
+        let of_first = |millis: i64| Some(millis.saturating_sub(millis.rem_euclid(step?)));
+        let next = range
+            .first
+            .and_then(|first| of_first(first.timestamp_millis()));
+        // No window lies beyond the times that ids can hold.
+        let end = range.end.map(DateTime::timestamp_millis);
+        let end = end.filter(|end| id::window_start(T::SPEC.id.ordinal, *end).is_some());
         let state = SeriesRows {
             rows: self.rollup.rows(start).await?,
             found: None,
-            next: None,
-            step: self.gaps.then(|| step(&T::SPEC, self.windows)),
+            next: next.map(DateTime::from_millis),
+            end: end.map(DateTime::from_millis),
+            step,
         };
         let series = try_unfold(state, async |mut state| {
             if state.found.is_none() {
-                let Some(row) = state.rows.next_row().await? else {
-                    return Ok(None);
-                };
-                let found = WindowRollup::of(&row);
+                let row = state.rows.next_row().await?;
                 let incomplete = || state.rows.target().error(Kind::IncompleteRollup);
-                state.found = Some(found.ok_or_else(incomplete)?);
+                let found = row.map(|row| WindowRollup::of(&row).ok_or_else(incomplete));
+                state.found = found.transpose()?;
             }
             Ok(state.next_rollup().map(|next| (next, state)))
         });
@@ -163,8 +176,10 @@ struct SeriesRows<'s, T: Bucket> {
     rows: DocumentCursor<'s, Document>,
     /// A rollup that was read and not given yet.
     found: Option<WindowRollup<T>>,
-    /// The start of the group after the last one that was given.
+    /// The start of the group after the last one that was given, or of the first one of a range.
     next: Option<DateTime>,
+    /// The end of the range.
+    end: Option<DateTime>,
     /// The milliseconds from group to group, if empty ones are given.
     step: Option<i64>,
 }
@@ -172,8 +187,8 @@ struct SeriesRows<'s, T: Bucket> {
 impl<T: Bucket> SeriesRows<'_, T> {
     /// The found rollup, or an empty one if there is a gap before it.
     fn next_rollup(&mut self) -> Option<WindowRollup<T>> {
-        let found = self.found.as_ref()?;
-        let gap = self.next.filter(|next| *next < found.start);
+        let end = self.found.as_ref().map(|found| found.start).or(self.end);
+        let gap = self.next.filter(|next| end.is_some_and(|end| *next < end));
         let rollup = match gap {
             Some(start) => WindowRollup {
                 start,
