@@ -67,8 +67,8 @@ impl<T: Bucket> Buckets<T> {
     /// [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether the item may have been removed
     /// anyway. Others: [`is_deserialize`](crate::Error::is_deserialize) if the item cannot be read; the
     /// item then stays ([`as_stored`](RemoveItem::as_stored) removes it);
-    /// [`is_contended`](crate::Error::is_contended), [`is_sum_overflow`](crate::Error::is_sum_overflow)
-    /// if the sum of the other items cannot be computed.
+    /// [`is_contended`](crate::Error::is_contended). Where the sum of the other items exceeds 64 bits, the
+    /// bucket's rollup covers no item until it can be computed, and reads of it fail.
     pub fn remove_item(&self, key: KeyRef<'_, T>, filter: Filter<T>) -> RemoveItem<'static, T> {
         RemoveItem {
             editor: self.first_match(key, filter),

@@ -90,6 +90,7 @@ impl Places {
 pub(crate) struct KeptFields {
     /// The change in the bytes that items take beyond their shares; negative if they shrink.
     pub(crate) grown: i64,
+    /// `None` if a sum of all items exceeds 64 bits. The stored rollup then covers no item.
     pub(crate) totals: Option<Totals>,
     pub(crate) newest: Option<DateTime>,
 }
@@ -122,7 +123,8 @@ impl KeyScope {
     fn with(&self, places: &Places, elements: Vec<Bson>, kept: KeptFields) -> Document {
         let array = format!("${}", self.spec.items);
         let mut fields = doc! { self.spec.items: places.replaced_in(&array, elements) };
-        if let Some(totals) = kept.totals {
+        if !self.spec.rollups.is_empty() {
+            let totals = kept.totals.unwrap_or_else(|| Totals::new(self.spec));
             let totals = totals.document(self.spec);
             fields.insert(self.spec.rollup, doc! { "$literal": totals });
         }

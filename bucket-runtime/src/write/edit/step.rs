@@ -6,7 +6,7 @@ use mongodb::{
 };
 
 use super::{
-    found::{FoundItems, UnreadableItem, item_time, unreadable},
+    found::{FoundItems, item_time, unreadable},
     protocol::Editor,
 };
 use crate::{
@@ -143,7 +143,7 @@ impl<T: Bucket> Editor<T> {
 
     /// The step that removes the items, which took `freed` bytes beyond their shares; `found` holds the others.
     fn removal_step(&self, found: &FoundItems<T>, freed: i64) -> Result<Step> {
-        let kept = self.kept_fields(&found.items, -freed)?;
+        let kept = self.kept_fields(found, -freed);
         let Reader { scope, .. } = &self.reader;
         let mut unchanged = scope.unchanged(&found.places);
         // A writer that does not know of a changed capacity would take a full bucket for an open one and
@@ -177,7 +177,10 @@ impl<T: Bucket> Editor<T> {
                 unchanged.insert(OVERSIZE, budget.leaves(grown));
             }
         }
-        let kept = self.kept_fields(&found.items, grown)?;
+        let kept = self.kept_fields(found, grown);
+        if kept.totals.is_none() {
+            return Err(self.reader.target().error(Kind::SumOverflow));
+        }
         Ok(Step {
             unchanged,
             hint: None,
@@ -251,24 +254,18 @@ impl<T: Bucket> Editor<T> {
         Ok(T::from_parts(key, element))
     }
 
-    /// The fields that the bucket stores about all of its items: these, after the step. An unreadable item
+    /// The fields that the bucket stores about all of its items, after the step. An unreadable item
     /// adds nothing to the rollup, whose count then shows that it is incomplete.
-    fn kept_fields(&self, items: &[Result<T, UnreadableItem>], grown: i64) -> Result<KeptFields> {
-        let mut kept = KeptFields {
+    fn kept_fields(&self, found: &FoundItems<T>, grown: i64) -> KeptFields {
+        let items = &found.items;
+        // Without items, a time that any item will be newer than. Until then the server may remove
+        // the bucket.
+        let newest = || items.iter().filter_map(item_time).max();
+        let newest = || newest().unwrap_or_else(|| before_all_windows(0));
+        KeptFields {
             grown,
-            ..KeptFields::default()
-        };
-        if !T::SPEC.rollups.is_empty() {
-            let totals = Totals::of(Self::SPEC, items.iter().flatten().map(T::rollup_values));
-            let overflow = || self.reader.target().error(Kind::SumOverflow);
-            kept.totals = Some(totals.ok_or_else(overflow)?);
+            totals: Totals::of(Self::SPEC, items.iter().flatten().map(T::rollup_values)),
+            newest: T::SPEC.expire_after.map(|_| newest()),
         }
-        if T::SPEC.expire_after.is_some() {
-            // Without items, a time that any item will be newer than. Until then the server may remove
-            // the bucket.
-            let newest = items.iter().filter_map(item_time).max();
-            kept.newest = Some(newest.unwrap_or_else(|| before_all_windows(0)));
-        }
-        Ok(kept)
     }
 }

@@ -6,7 +6,7 @@ use bucket_runtime::{
 };
 
 use crate::support::{
-    database::{Live, Recorded, documents},
+    database::{Live, Recorded, documents, items},
     plans::examined,
 };
 
@@ -82,6 +82,32 @@ async fn a_sum_beyond_64_bits_is_an_error(db: Live) {
             .sum::<i128>()
     );
     assert_eq!(rollup.count(), items.len() as u64);
+}
+
+/// What is left may have no sum of 64 bits, and its rollup covers no item until it has one.
+#[bucket_testkit::test]
+async fn a_removal_is_never_refused_for_a_sum(db: Live) {
+    let sums = Whole::buckets(&db).await.unwrap();
+    for value in [i64::MAX, -1, 1] {
+        sums.append(&whole(value)).await.unwrap();
+    }
+    let is = |value| Whole::FIELDS.value.eq(value);
+    let removed = sums.remove_item(&1, is(-1)).await.unwrap();
+    assert_eq!(removed, Some(whole(-1)));
+    let left = [whole(i64::MAX), whole(1)];
+    assert_eq!(items(&sums, &1).await, left);
+    let error = sums.rollup(&1).await.unwrap_err();
+    assert!(error.is_incomplete_rollup(), "{error}");
+    let problems = Whole::verify(&db).await.unwrap().problems;
+    assert_eq!(Whole::rebuild_rollups(&db).await.unwrap().left, problems);
+    let kinds = problems.iter().map(|problem| problem.kind());
+    assert_eq!(kinds.collect::<Vec<_>>(), ["NoRollup"]);
+
+    sums.append(&whole(2)).await.unwrap();
+    assert_eq!(sums.remove_items(&1, is(i64::MAX)).await.unwrap(), 1);
+    let rollup = sums.rollup(&1).await.unwrap();
+    assert_eq!((rollup.count(), rollup.value.sum()), (2, 3));
+    assert_eq!(Whole::verify(&db).await.unwrap().problems, []);
 }
 
 /// In whole buckets, too, and in an import.
