@@ -262,3 +262,44 @@ async fn a_struct_that_knows_nothing_of_expiry_is_refused_until_the_index_is_gon
     assert!(error.is_index_conflict(), "{error}");
     assert!(error.to_string().contains("`bucket_expiry`"), "{error}");
 }
+
+/// Without this time a bucket never expires, and with an old one the server removes it within the minute.
+#[bucket_testkit::test]
+async fn a_false_time_of_the_newest_item_is_found_and_repaired(db: Live) {
+    let readings = In90Days::buckets(&db).await.unwrap();
+    for sensor in 1..=3 {
+        readings
+            .append(&reading(sensor, 1, 1).into())
+            .await
+            .unwrap();
+    }
+    let sound = documents(readings.collection()).await;
+    let raw = readings.collection().clone_with_type::<Document>();
+    let future = DateTime::from_millis(4_000_000_000_000);
+    let later = doc! { "$set": { "newest": future } };
+    raw.update_one(doc! { "sensor": 1 }, later).await.unwrap();
+    let none = doc! { "$unset": { "newest": "" } };
+    raw.update_one(doc! { "sensor": 2 }, none).await.unwrap();
+    let problems = In90Days::verify(&db).await.unwrap().problems;
+    let texts = Vec::from_iter(problems.iter().map(|problem| problem.to_string()));
+    assert_eq!(problems.len(), 2, "{texts:?}");
+    assert!(
+        problems
+            .iter()
+            .all(|problem| problem.kind() == "FalseRollup" && problem.is_repairable())
+    );
+    assert!(
+        texts[0].contains("another `newest` than new Date(4000000000000)"),
+        "{texts:?}"
+    );
+    assert!(texts[1].contains("another `newest` than null"), "{texts:?}");
+    let done = In90Days::repair(&db).await.unwrap();
+    assert_eq!((done.repaired["FalseRollup"], done.left), (2, vec![]));
+    let mut repaired = documents(readings.collection()).await;
+    repaired.sort_by_key(|bucket| bucket.get_i64("sensor").unwrap());
+    for (bucket, sound) in repaired.iter().zip(&sound) {
+        assert_eq!(bucket.get("newest"), sound.get("newest"));
+        assert_eq!(bucket.len(), sound.len());
+    }
+    check_newest(&db).await;
+}

@@ -1,6 +1,6 @@
 //! The problems that a single bucket shows.
 
-use mongodb::bson::Bson;
+use mongodb::bson::{Bson, DateTime};
 
 use super::{
     BucketProblem as Problem,
@@ -10,7 +10,7 @@ use super::{
 use crate::{
     error::error_text,
     protocol::command::KeyScope,
-    schema::id,
+    schema::{id, names::NEWEST},
     value::{
         element::whole,
         rollup::{
@@ -118,14 +118,23 @@ impl Verifier {
         row: &SurveyedBucket,
         look: &Look,
     ) -> Vec<(&'static str, Fault)> {
-        if self.spec.rollups.is_empty() || !look.unreadable.is_empty() {
+        if !look.unreadable.is_empty() {
             return Vec::new();
         }
-        let stored = row.bucket.get(self.spec.rollup).ok().flatten();
-        let stored = stored.and_then(|stored| Bson::try_from(stored).ok());
+        let stored = |name| Bson::try_from(row.bucket.get(name).ok()??).ok();
         let values: Vec<Values> = look.items.iter().map(|item| item.values.clone()).collect();
         let items = row.facts.items.unwrap_or(0).into();
-        check::faults(self.spec, stored.as_ref(), items, Some(&values))
+        let rollup = stored(self.spec.rollup);
+        let mut faults = check::faults(self.spec, rollup.as_ref(), items, Some(&values));
+        // By this field the server removes the bucket.
+        let newest = stored(NEWEST).unwrap_or(Bson::Null);
+        let is_false = |time: DateTime| newest != time.into();
+        if self.spec.expire_after.is_some() && look.newest().is_some_and(is_false) {
+            let (part, stored) = (NEWEST, newest);
+            let fault = Fault::Wrong { part, stored };
+            faults.push((self.spec.time.unwrap_or_default(), fault));
+        }
+        faults
     }
 
     /// The totals of these items, which must be all of the bucket; `None` if only the server can compute them.

@@ -1,10 +1,15 @@
 //! The queries and corrections of a verification, as pure functions.
 
-use mongodb::bson::{Bson, Document, doc};
+use mongodb::bson::{Bson, DateTime, Document, doc};
 
 use crate::{
     protocol::command::{KeyScope, has_twins, open_index_keys},
-    schema::{names::SEALED, open_index::OpenIndex, slot::is_unsealed, spec::BucketSpec},
+    schema::{
+        names::{NEWEST, SEALED},
+        open_index::OpenIndex,
+        slot::is_unsealed,
+        spec::BucketSpec,
+    },
     value::rollup::Totals,
 };
 
@@ -75,9 +80,20 @@ pub(super) fn match_unchanged(scope: &KeyScope, id: &Bson, items: Bson) -> Docum
     filter
 }
 
-/// Replaces the rollup.
-pub(super) fn set_rollup(spec: &BucketSpec, totals: &Totals) -> Vec<Document> {
-    vec![doc! { "$set": { spec.rollup: { "$literal": totals.document(spec) } } }]
+/// Replaces the rollup and the time of the newest item, as far as buckets keep them.
+pub(super) fn set_rollup(
+    spec: &BucketSpec,
+    totals: &Totals,
+    newest: Option<DateTime>,
+) -> Vec<Document> {
+    let mut fields = Document::new();
+    if !spec.rollups.is_empty() {
+        fields.insert(spec.rollup, doc! { "$literal": totals.document(spec) });
+    }
+    if let Some(newest) = newest.filter(|_| spec.expire_after.is_some()) {
+        fields.insert(NEWEST, newest);
+    }
+    vec![doc! { "$set": fields }]
 }
 
 /// The open buckets.

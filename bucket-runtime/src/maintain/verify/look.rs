@@ -16,7 +16,7 @@ use crate::{
 pub(crate) struct Look {
     /// The items that cannot be read.
     pub(super) unreadable: Vec<Unreadable>,
-    /// The readable items, where buckets have windows or rollups.
+    /// The readable items, where buckets have windows or rollups, or expire.
     pub(super) items: Vec<ItemLook>,
 }
 
@@ -29,13 +29,21 @@ pub(super) struct ItemLook {
     pub(super) values: Values,
 }
 
+impl Look {
+    /// The time of the newest item.
+    pub(super) fn newest(&self) -> Option<DateTime> {
+        self.items.iter().filter_map(|item| item.time).max()
+    }
+}
+
 /// Looks at a bucket; nothing is seen in what is not one.
 pub(super) fn look<T: Bucket>(bucket: &RawDocument) -> Look {
     let Ok(bucket) = bytes::read::<Attempted<T>>(bucket.as_bytes()) else {
         return Look::default();
     };
     let (bucket, unreadable) = bucket.sifted();
-    if T::SPEC.window_name().is_none() && T::SPEC.rollups.is_empty() {
+    let sees_items = T::SPEC.window_name().is_some() || T::SPEC.expire_after.is_some();
+    if !sees_items && T::SPEC.rollups.is_empty() {
         let items = Vec::new();
         return Look { unreadable, items };
     }

@@ -108,7 +108,8 @@ pub enum BucketProblem {
         key: String,
         /// The stored name of the field.
         field: &'static str,
-        /// The part: `sum`, `min`, `max`, or `missing` for the number of items without a value.
+        /// The part: `sum`, `min`, `max`, or `missing` for the number of items without a value; or `newest`, the
+        /// time of the newest item, after which the server removes the bucket.
         part: &'static str,
         /// The stored value; `Null` if nothing is stored.
         stored: Bson,

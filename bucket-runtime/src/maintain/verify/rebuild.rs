@@ -153,7 +153,7 @@ impl Verifier {
             if document_size(&unchanged) > BYTES_PER_COMMAND {
                 return Ok(Rebuilt::Not);
             }
-            let update = command::set_rollup(self.spec, &totals);
+            let update = command::set_rollup(self.spec, &totals, look.newest());
             let fields = doc! { "_id": 1 };
             let changed = (server.target_of(&scope)).change(unchanged, update, None, fields, None);
             if changed.await?.is_some() {
