@@ -193,7 +193,15 @@ fn float(value: &Bson) -> Option<f64> {
         Bson::Int32(int) => Some((*int).into()),
         Bson::Int64(int) => Some(*int as f64),
         Bson::Double(float) => Some(*float),
-        Bson::Decimal128(decimal) => decimal.to_string().parse().ok(),
+        Bson::Decimal128(decimal) => {
+            let text = decimal.to_string();
+            let float: f64 = text.parse().ok()?;
+            // A finite decimal may exceed the largest float.
+            Some(match text.contains("Inf") {
+                true => float,
+                false => float.clamp(f64::MIN, f64::MAX),
+            })
+        }
         _ => None,
     }
 }
@@ -346,6 +354,7 @@ mod tests {
                 "1E+40",
             ),
             ("NaN", "1", "NaN", "NaN", "1"),
+            ("-Infinity", "1E+400", "-Infinity", "-Infinity", "1E+400"),
         ] {
             let stored = stored(decimal(sum), decimal(min), decimal(max));
             assert_eq!(
