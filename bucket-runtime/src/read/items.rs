@@ -187,7 +187,7 @@ impl<'s, T: Bucket> Items<'s, T> {
         self
     }
 
-    /// Ends after this many items.
+    /// Ends after this many items; with 0 nothing is sent.
     pub fn limit(mut self, items: u64) -> Self {
         self.list.query.limit = Some(items);
         self
@@ -234,7 +234,7 @@ impl<'s, T: Bucket> Items<'s, T> {
     }
 
     /// Reads at most this many items as one page, with the tokens of its neighbours: what a list on a web
-    /// page or in an API needs.
+    /// page or in an API needs. 0 is taken for 1.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets, ItemToken};

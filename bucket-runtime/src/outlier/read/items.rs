@@ -123,7 +123,7 @@ impl<'s, T: Outlier> ParentItems<'s, T> {
     }
 
     /// Reads at most this many items as one page, with the tokens of its neighbours: what a list on a web
-    /// page or in an API needs.
+    /// page or in an API needs. 0 is taken for 1.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Outlier, Outliers};

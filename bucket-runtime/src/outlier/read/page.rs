@@ -81,7 +81,7 @@ impl<'s, T: Outlier> PageOfParentItems<'s, T> {
     pub(super) fn new(items: ParentItems<'s, T>, limit: u64) -> Self {
         Self(ParentPageRead {
             items,
-            limit,
+            limit: limit.max(1),
             from: None,
             backwards: false,
         })

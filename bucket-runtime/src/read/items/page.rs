@@ -61,7 +61,7 @@ impl<'s, T: Bucket> ItemPageRead<'s, T> {
     fn new(items: Items<'s, T>, limit: u64) -> Self {
         Self {
             items,
-            limit,
+            limit: limit.max(1),
             backwards: false,
         }
     }

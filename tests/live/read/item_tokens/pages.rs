@@ -82,6 +82,11 @@ async fn a_page_stays_between_its_neighbours_while_items_come_and_go(db: Live) {
     let mut stream = lines.items(&1).await.unwrap();
     while stream.try_next().await.unwrap().is_some() {}
     let end = stream.token().unwrap();
+    // A page of no items would be beside itself.
+    let one = lines.items(&1).page_of_items(0).await.unwrap();
+    assert_eq!(numbers(&one.items), [0]);
+    let next = lines.items(&1).page_of_items(0).after(&one.next.unwrap());
+    assert_eq!(numbers(&next.await.unwrap().items), [1]);
     let nothing = lines.items(&1).page_of_items(5).after(&end).await.unwrap();
     assert_eq!((nothing.items, nothing.next), (vec![], None));
     assert_eq!(nothing.previous, Some(end.clone()));
