@@ -558,18 +558,21 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// read from.
     ///
     /// It makes sure that the index `bucket_open`, on which all guarantees depend, and the indexes that
-    /// the struct asks for exist, and that the server supports what the protocol needs. Three round
-    /// trips if the indexes exist, five if some have to be created. Behind a `mongos`, which lists only
-    /// one shard's indexes, it takes four, since it requests them again.
+    /// the struct asks for exist, and that the server supports what the protocol needs. It compares the struct
+    /// with the collection's indexes and one of its buckets: a struct that knows less than these is refused.
+    /// Four round trips if the indexes exist, and up to six if some have to be created. Behind a `mongos`, which
+    /// lists only one shard's indexes, it takes five, since it requests them again.
     ///
     /// # Errors
     ///
+    /// [`is_index_conflict`](crate::Error::is_index_conflict) for another struct's collection, and for a
+    /// `unique` field or a rollup that this struct does not know: [the guide](crate::guide::versions) says in
+    /// which order to deploy one; [`is_deserialize`](crate::Error::is_deserialize) for buckets made by hand;
     /// [`is_unsupported`](crate::Error::is_unsupported),
     /// [`is_shard_key_conflict`](crate::Error::is_shard_key_conflict),
     /// [`is_index_missing`](crate::Error::is_index_missing) if the user may not create indexes,
     /// [`is_capacity_mismatch`](crate::Error::is_capacity_mismatch),
     /// [`is_expiry_mismatch`](crate::Error::is_expiry_mismatch),
-    /// [`is_index_conflict`](crate::Error::is_index_conflict),
     /// [`is_several_open`](crate::Error::is_several_open),
     /// [`is_not_unique`](crate::Error::is_not_unique),
     /// [`is_collation`](crate::Error::is_collation), or the driver's.

@@ -2,7 +2,7 @@
 
 use crate::{
     Error,
-    error::text::{expiry_mismatch, foreign_index},
+    error::text::{expiry_mismatch, foreign_index, shell_call},
     schema::{
         names::{OPEN_INDEX, UNIQUE_INDEX},
         size::TooLong,
@@ -84,13 +84,19 @@ kinds! { collection;
     }
 
     /// Whether an index has the name of one of this library's indexes but another definition, for example
-    /// since another struct keeps its buckets in the collection.
+    /// since another struct keeps its buckets in the collection; or whether the collection keeps something that
+    /// the struct does not know: a `unique` field, a rollup, or a parent's total.
     pub fn is_index_conflict {
         /// An index with one of our names, and its definition as text.
         ForeignIndex { name: String, is: String } => "{}", foreign_index(name, is);
         /// The open index is that of another struct: the fields by which it keeps its buckets.
         OtherStruct { by: String } =>
             "another struct keeps its buckets here, by {by}; give this struct a collection of its own";
+        /// The struct's part in it, and the shell's call of the collection that ends it.
+        KnowsLess { keeps: String, add: &'static str, remove: String } =>
+            "the collection keeps {keeps}, and this struct would not; {add}, or, if no program needs it any more, \
+             end it with {}",
+            shell_call(collection, remove);
     }
 
     /// Whether the collection to verify, repair or rebuild does not exist.
@@ -207,6 +213,11 @@ kinds! { collection;
             "this struct cannot read the items of the bucket with _id {id}: another struct keeps its buckets \
              here, or a field changed; give this struct a collection of its own, let it read its older items, \
              or open it without `check_items`";
+        /// The document's id, as the shell writes it.
+        NotOurId(id: String) =>
+            "no bucket of this struct can have the _id {id}, so reads of its key would not find the document; move \
+             buckets that another program has made to another collection, and import their items from there, as \
+             the guide says in \"From buckets by hand\"";
         FlatDocument(id: String) =>
             "the flat document with _id {id} is not an item of this struct; correct or remove it (a dry run lists all \
              of them before anything is written), then call `import_flat` again to continue, or leave it out with \

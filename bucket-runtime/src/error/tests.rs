@@ -37,7 +37,13 @@ fn of_collections() -> Vec<Kind> {
             is: "{ a: 1 }".into(),
         },
         Kind::OtherStruct { by: "shop".into() },
+        Kind::KnowsLess {
+            keeps: "each item once, by `items.id`".into(),
+            add: "mark that field `unique`",
+            remove: "dropIndex(\"bucket_unique\")".into(),
+        },
         Kind::OtherItems("\"1_2\"".into()),
+        Kind::NotOurId("ObjectId(\"65f0\")".into()),
         Kind::NoCollection,
         Kind::CapacityMismatch {
             stored: 10,
@@ -59,6 +65,7 @@ fn of_collections() -> Vec<Kind> {
             stored: 60,
             derived: 3600,
         },
+        Kind::InsideWindow("2023-10-26T18:30:00Z".into()),
         Kind::SeveralOpen,
         Kind::NotUnique,
         Kind::Twins("7".into()),
@@ -87,6 +94,7 @@ fn of_items() -> Vec<Kind> {
             max: 100,
         },
         Kind::NoRoom(200),
+        Kind::FilterTooLarge,
         Kind::LoadTooLarge {
             bytes: 100,
             keys: 10,

@@ -82,6 +82,12 @@ pub(super) fn expiry_mismatch(stored: u64, derived: Option<u64>, collection: &st
     )
 }
 
+/// A call of this collection in MongoDB's shell.
+pub(super) fn shell_call(collection: &str, call: &str) -> String {
+    let name = collection.split_once('.').map_or("", |(_, name)| name);
+    format!("db.getCollection({name:?}).{call}")
+}
+
 /// A number of things, such as "1 item" and "2 items".
 pub(crate) fn count(n: u64, thing: &str) -> String {
     match n {

@@ -2,6 +2,7 @@
 
 mod indexes;
 mod mark;
+mod stored;
 
 use std::{marker::PhantomData, time::Duration};
 
@@ -10,6 +11,7 @@ use mongodb::{
     bson::{Bson, Document, RawDocumentBuf, doc},
 };
 
+use self::stored::check_stored;
 pub(crate) use self::{
     indexes::{check_indexes, create, must_exist, needed, open},
     mark::mark_unsealed,
@@ -143,6 +145,10 @@ impl<T: Bucket> OpenBuckets<T> {
         let indexes = needed(&server, &T::SPEC).await?;
         if !self.create {
             must_exist([(&server, &indexes.lacking[..])])?;
+        }
+        // A collection that does not exist has no index.
+        if !indexes.found.is_empty() {
+            check_stored::<T>(&server).await?;
         }
         let index = open(&server, &T::SPEC, indexes, self.create).await?;
         if self.check_items {

@@ -21,7 +21,7 @@ use self::look::look;
 pub use self::problem::BucketProblem;
 pub(crate) use self::{
     command::{page_after, seal},
-    find::{BucketFacts, Verifier},
+    find::{BucketFacts, FirstBucket, Verifier},
 };
 use crate::{
     Bucket, Result,

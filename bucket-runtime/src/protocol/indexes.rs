@@ -125,13 +125,17 @@ fn is_plain(options: &IndexOptions) -> bool {
 }
 
 /// The index that stores each item of a key once, if it has to be created.
+///
+/// If there is one and the struct names no such field, the struct's writers would store items twice in a bucket.
 fn unique(
     found: &[IndexModel],
     spec: &BucketSpec,
     needed: Needed,
 ) -> Result<Option<IndexModel>, Kind> {
     let Some(field) = spec.unique else {
-        return Ok(None);
+        let index = named(found, UNIQUE_INDEX);
+        let field = index.and_then(|index| index.keys.keys().last());
+        return field.map_or(Ok(None), |field| Err(unknown_unique(field)));
     };
     let keys = command::unique_index_keys(spec, field);
     let filter = command::unique_index_filter(spec);
@@ -154,6 +158,14 @@ fn unique(
     match is_ours {
         true => Ok(ours.filter(|_| needed == Needed::OnEachShard)),
         false => Err(foreign(index)),
+    }
+}
+
+fn unknown_unique(field: &str) -> Kind {
+    Kind::KnowsLess {
+        keeps: format!("each item once, by `{field}`"),
+        add: "mark that field `unique`",
+        remove: format!("dropIndex({UNIQUE_INDEX:?})"),
     }
 }
 

@@ -200,11 +200,13 @@ impl Query {
         match (scope, bounds) {
             (Some(scope), Some(bounds)) => all.push(scope.within(bounds)),
             (Some(scope), None) => all.push(scope.all()),
-            (None, Some(bounds)) => {
-                all.extend(self.filter.id_prefix(spec).map(|prefix| id_range(&prefix)));
-                all.extend(bounds.windows(spec));
+            (None, bounds) => {
+                // The ids of buckets are texts.
+                let any = || doc! { "_id": { "$gte": "" } };
+                let prefix = self.filter.id_prefix(spec);
+                all.push(prefix.map_or_else(any, |prefix| id_range(&prefix)));
+                all.extend(bounds.and_then(|bounds| bounds.windows(spec)));
             }
-            (None, None) => {}
         }
         all.extend(start.map(|start| self.buckets_from(start)));
         self.with_matches(spec, all)

@@ -174,8 +174,14 @@ impl Record {
                 "update",
             ],
             // On a cluster every opening sends the index to each shard again.
-            (false, true) => &["hello", "listIndexes", "createIndexes", "update"],
-            (false, false) => &["hello", "listIndexes", "update"],
+            (false, true) => &[
+                "hello",
+                "listIndexes",
+                "aggregate",
+                "createIndexes",
+                "update",
+            ],
+            (false, false) => &["hello", "listIndexes", "aggregate", "update"],
         };
         assert_eq!(self.names(), sent);
     }

@@ -23,6 +23,12 @@ pub(super) fn rows(spec: &BucketSpec) -> Document {
     doc! { "$replaceWith": { "facts": facts_of(spec), "bucket": "$$ROOT" } }
 }
 
+/// The facts of any one bucket, and its rollup.
+pub(super) fn first(spec: &BucketSpec) -> [Document; 2] {
+    let row = doc! { "facts": facts_of(spec), "rollup": field(spec.rollup) };
+    [doc! { "$limit": 1 }, doc! { "$replaceWith": row }]
+}
+
 fn facts_of(spec: &BucketSpec) -> Document {
     let key = spec.key.iter().map(|key| {
         let names = std::iter::once(&key.name).chain(key.aliases);

@@ -39,6 +39,13 @@ pub(super) struct SurveyedBucket {
     pub(super) bucket: RawDocumentBuf,
 }
 
+/// The facts of the bucket that the server finds first, and what it stores as its rollup.
+#[derive(Deserialize)]
+pub(crate) struct FirstBucket {
+    pub(crate) facts: BucketFacts,
+    pub(crate) rollup: Option<Bson>,
+}
+
 /// The facts of a bucket, as the server sees them.
 #[derive(Deserialize)]
 pub(crate) struct BucketFacts {
@@ -83,6 +90,12 @@ impl Verifier {
             command: RequiredIndex::new(name, model).to_string(),
         });
         Ok(missing.collect())
+    }
+
+    /// The bucket that the server finds first.
+    pub(crate) async fn first(&self) -> Result<Option<FirstBucket>> {
+        let mut rows = self.survey(command::first(self.spec)).await?;
+        rows.next_decoded().await
     }
 
     pub(crate) async fn problems(&self) -> Result<Vec<Problem>> {

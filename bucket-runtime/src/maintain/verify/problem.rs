@@ -59,7 +59,7 @@ pub enum BucketProblem {
         /// How many items it holds.
         items: u64,
     },
-    /// G4, G5: no bucket of this key (and window) can have this `_id`. No read finds it.
+    /// G4, G5: no bucket of this key (and window) can have this `_id`. No read of the key finds it.
     ForeignId {
         /// The bucket's `_id`.
         bucket: Bson,
@@ -299,7 +299,8 @@ impl BucketProblem {
             | Self::BlockedRollup { .. } => "computes it from the items",
             Self::OverFull { .. } => "`change_capacity` splits it",
             Self::ForeignId { .. } => {
-                "append its items again and delete it, or move it to another collection"
+                "append its items again and delete it, or move it to another collection (`import_flat` reads items \
+                 of buckets by hand)"
             }
             Self::NoArray { .. } => "move the document to another collection",
             Self::NoKey { .. } => "set the field, or move the document to another collection",

@@ -164,7 +164,7 @@ async fn a_window_that_is_none_of_the_ids_is_listed(db: Live) {
     let update = doc! { "$set": { "window": DateTime::from_millis(36_000_000) } };
     let bucket = id(&damage(&notes, doc! { "topic": "a_b", "count": 3 }, update).await);
     let problem = Problem::ForeignId { bucket, key: key() };
-    is_left(&notes, problem, "no read finds it").await;
+    is_left(&notes, problem, "no read of the key finds it").await;
 }
 
 #[bucket_testkit::test]

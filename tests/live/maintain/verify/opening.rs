@@ -2,8 +2,9 @@
 
 use bucket_runtime::{
     Bucket, BucketProblem as Problem,
-    mongodb::bson::{DateTime, doc},
+    mongodb::bson::{DateTime, Document, doc},
 };
+use futures_util::TryStreamExt;
 
 use crate::support::database::Live;
 
@@ -131,6 +132,120 @@ async fn a_struct_with_other_fields_is_noticed_if_opening_looks(db: Live) {
         visits.append(&visit).await.unwrap();
     }
     assert!(open().await.unwrap_err().is_deserialize());
+}
+
+/// A struct, and structs that know less of the same collection.
+mod sales {
+    use super::{Bucket, DateTime};
+
+    macro_rules! sales {
+        ($($name:ident($($unique:ident)?; $($($rollup:ident),+)?))+) => {$(
+            #[derive(Debug, Clone, PartialEq, Bucket)]
+            #[bucket(collection = "sales", id = "{shop}_{at}", capacity = 3)]
+            pub(super) struct $name {
+                pub(super) shop: i64,
+                pub(super) at: DateTime,
+                $(#[bucket($unique)])?
+                pub(super) number: i64,
+                $(#[bucket($($rollup),+)])?
+                pub(super) cents: i64,
+            }
+        )+};
+    }
+
+    sales! {
+        Known(unique; sum, max)
+        KnownBetter(unique; sum, min, max)
+        WithoutUnique(; sum, max)
+        WithoutRollup(unique; )
+        WithoutMax(unique; sum)
+    }
+}
+
+/// Its writers would store an item twice in a bucket, and leave the rollups as they are.
+#[bucket_testkit::test]
+async fn a_struct_that_knows_less_than_its_collection_is_refused(db: Live) {
+    let sales = sales::Known::buckets(&db).await.unwrap();
+    let at = DateTime::from_millis(1_800_000_000_000);
+    let sale = sales::Known {
+        shop: 1,
+        at,
+        number: 1,
+        cents: 5,
+    };
+    let by_unique = sales::WithoutUnique::buckets(&db).await.unwrap_err();
+    // An empty collection does not show its rollups.
+    sales::WithoutRollup::buckets(&db).await.unwrap();
+    sales.append(&sale).await.unwrap();
+    let by_rollup = sales::WithoutRollup::buckets(&db).await.unwrap_err();
+    let by_part = sales::WithoutMax::buckets(&db).await.unwrap_err();
+    for (error, keeps, call) in [
+        (
+            by_unique,
+            "`items.number`, and this struct would not; mark that field `unique`",
+            "dropIndex(\"bucket_unique\")",
+        ),
+        (
+            by_rollup,
+            "`rollup.cents` in each bucket, and this struct would not; mark the field with `sum`, `min` or `max`",
+            "updateMany({}, { $unset: { \"rollup.cents\": \"\" } })",
+        ),
+        (
+            by_part,
+            "`rollup.cents.max`",
+            "updateMany({}, { $unset: { \"rollup.cents.max\": \"\" } })",
+        ),
+    ] {
+        let text = error.to_string();
+        assert!(error.is_index_conflict(), "{text}");
+        assert!(text.contains(keeps), "{text}");
+        let call = format!("db.getCollection(\"sales\").{call}");
+        assert!(text.contains(&call), "{text}");
+    }
+    sales::KnownBetter::buckets(&db).await.unwrap();
+    // What the text says helps.
+    let all = sales.collection().clone_with_type::<Document>();
+    let unset = doc! { "$unset": { "rollup.cents.max": "" } };
+    all.update_many(doc! {}, unset).await.unwrap();
+    sales::WithoutMax::buckets(&db).await.unwrap();
+    all.drop_index("bucket_unique").await.unwrap();
+    let unset = doc! { "$unset": { "rollup.cents": "" } };
+    all.update_many(doc! {}, unset).await.unwrap();
+    sales::WithoutRollup::buckets(&db).await.unwrap();
+}
+
+/// As nearly every tutorial but the manual's makes them.
+#[bucket_testkit::test]
+async fn g4_buckets_by_hand_are_noticed_and_no_read_gives_their_items(db: Live) {
+    let orders = Order::buckets(&db).await.unwrap();
+    let item = doc! { "at": order(1).at, "total": 1_i64 };
+    let by_hand = doc! { "customer": 1_i64, "count": 3, "items": [&item, &item, &item] };
+    let all = orders.collection().clone_with_type::<Document>();
+    let id = all.insert_one(by_hand).await.unwrap().inserted_id;
+
+    let error = Order::buckets(&db).await.unwrap_err();
+    let text = error.to_string();
+    assert!(error.is_deserialize(), "{text}");
+    assert!(text.contains(&id.to_string()), "{text}");
+    assert!(text.contains("\"From buckets by hand\""), "{text}");
+
+    orders.append(&order(3)).await.unwrap();
+    let of_key = orders.items(&1).await.unwrap();
+    let of_all = orders.all_items().await.unwrap();
+    for items in [of_key, of_all] {
+        assert_eq!(items.try_collect::<Vec<_>>().await.unwrap(), [order(3)]);
+    }
+    assert_eq!(orders.count(&1).await.unwrap(), 1);
+    assert_eq!(orders.count_all().await.unwrap(), 1);
+    let filter = Order::FIELDS.total.gte(0);
+    let count = orders.count_all().filter(filter).await;
+    assert_eq!(count.unwrap(), 1);
+    let problems = Order::verify(&db).await.unwrap().problems;
+    let foreign = problems
+        .iter()
+        .find(|problem| problem.kind() == "ForeignId");
+    let foreign = foreign.unwrap().to_string();
+    assert!(foreign.contains("no read of the key finds it"), "{foreign}");
 }
 
 #[bucket_testkit::test]

@@ -39,7 +39,7 @@ impl BucketProblem {
             ),
             Self::ForeignId { key, .. } => write!(
                 f,
-                "G4: no bucket of key {key:?} can have the _id {id}, so no read finds it"
+                "G4: no bucket of key {key:?} can have the _id {id}, so no read of the key finds it"
             ),
             Self::WrongSeal { .. } => write!(f, "G3: `sealed` of bucket {id} is not its own _id"),
             Self::NoArray { array, .. } => write!(
