@@ -560,7 +560,7 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// It makes sure that the index `bucket_open`, on which all guarantees depend, and the indexes that
     /// the struct asks for exist, and that the server supports what the protocol needs. It compares the struct
     /// with the collection's indexes and one of its buckets: a struct that knows less than these is refused.
-    /// Four round trips if the indexes exist, and up to six if some have to be created. Behind a `mongos`, which
+    /// Four round trips if the indexes exist, and up to eight if some have to be created. Behind a `mongos`, which
     /// lists only one shard's indexes, it takes five, since it requests them again.
     ///
     /// # Errors
