@@ -1,8 +1,12 @@
 //! The types of a time ordinal's field, and how such a field is stored.
 
-use std::fmt;
+#[cfg(test)]
+#[cfg(all(feature = "chrono", feature = "time", feature = "jiff"))]
+mod tests;
 
-use mongodb::bson::DateTime;
+use std::{any::type_name, fmt};
+
+use mongodb::bson::{Bson, DateTime};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{Error as _, Visitor},
@@ -124,10 +128,10 @@ pub trait DateField: Sized {
     #[doc(hidden)]
     const IS_OWN: bool;
 
-    /// Writes the moment as a BSON date.
+    /// Writes the moment.
     fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
 
-    /// Reads the moment from a BSON date.
+    /// Reads the moment.
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
 }
 
@@ -135,7 +139,7 @@ impl<T: TimeField> DateField for T {
     const IS_OWN: bool = T::IS_OWN;
 
     fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.to_datetime().serialize(serializer)
+        StoredDate(self.to_datetime()).serialize(serializer)
     }
 
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -147,7 +151,7 @@ impl<T: TimeField> DateField for Option<T> {
     const IS_OWN: bool = T::IS_OWN;
 
     fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let date = self.as_ref().map(T::to_datetime);
+        let date = self.as_ref().map(|time| StoredDate(time.to_datetime()));
         date.serialize(serializer)
     }
 
@@ -161,8 +165,27 @@ impl<T: TimeField> DateField for Option<T> {
 /// The name by which [`StoredDate`] asks a deserializer of this crate for the milliseconds of a date.
 pub(crate) const STORED_DATE: &str = "$bucket_date";
 
-/// A BSON date. `bson` has serde read one from text.
+/// A BSON date, or text in JSON and the like. `bson` has serde read a date from text.
 struct StoredDate(DateTime);
+
+impl Serialize for StoredDate {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let text = serializer.is_human_readable() && !may_be_bson::<S>();
+        // BSON has years that RFC 3339 does not.
+        match text.then(|| self.0.try_to_rfc3339_string()) {
+            Some(Ok(text)) => serializer.serialize_str(&text),
+            _ => self.0.serialize(serializer),
+        }
+    }
+}
+
+/// Whether a serializer for readable formats writes BSON nevertheless: the one of `bson` says that it is for such a
+/// format, and so does the one by which serde keeps a value until it knows what to do with it.
+fn may_be_bson<S>() -> bool {
+    let name = type_name::<S>().trim_start_matches("&mut ");
+    let writers = ["bson::", "serde::", "serde_core::"];
+    writers.iter().any(|writer| name.starts_with(writer))
+}
 
 impl<'de> Deserialize<'de> for StoredDate {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -185,7 +208,15 @@ impl<'de> Visitor<'de> for StoredDateVisitor {
 
     /// Every other deserializer hands itself on.
     fn visit_newtype_struct<D: Deserializer<'de>>(self, date: D) -> Result<StoredDate, D::Error> {
-        DateTime::deserialize(date).map(StoredDate)
+        if !date.is_human_readable() {
+            return DateTime::deserialize(date).map(StoredDate);
+        }
+        let read = match Bson::deserialize(date)? {
+            Bson::DateTime(date) => Ok(date),
+            Bson::String(text) => DateTime::parse_rfc3339_str(&text).map_err(D::Error::custom),
+            other => Err(D::Error::custom(format_args!("{other} is not a date"))),
+        };
+        read.map(StoredDate)
     }
 }
 
@@ -196,7 +227,8 @@ pub(crate) fn of_date<T: TimeField>(date: DateTime) -> Result<T, String> {
 }
 
 /// For `#[serde(with = "bucket_runtime::bson_date")]`: stores any [`TimeField`], or an `Option` of one,
-/// as a BSON date (add `#[serde(default)]` to an `Option` that documents may lack).
+/// as a BSON date (add `#[serde(default)]` to an `Option` that documents may lack). In JSON and other formats for
+/// people it is text, `2026-10-26T15:47:03.434Z` (RFC 3339).
 ///
 /// `#[derive(Bucket)]` puts it on the field of a time ordinal unless that field says otherwise. On any
 /// other field, the derives refuse a time of `chrono`, `time` or `jiff` until it says how it is stored: by
@@ -207,7 +239,7 @@ pub mod bson_date {
 
     use super::DateField;
 
-    /// Writes the moment as a BSON date.
+    /// Writes the moment: as a BSON date, or as text in a format for people.
     pub fn serialize<T: DateField, S: Serializer>(
         time: &T,
         serializer: S,
@@ -215,7 +247,7 @@ pub mod bson_date {
         time.write(serializer)
     }
 
-    /// Reads the moment from a BSON date.
+    /// Reads the moment from either form.
     pub fn deserialize<'de, T: DateField, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<T, D::Error> {
@@ -246,47 +278,5 @@ pub mod own_date {
         deserializer: D,
     ) -> Result<T, D::Error> {
         T::deserialize(deserializer)
-    }
-}
-
-#[cfg(test)]
-#[cfg(all(feature = "chrono", feature = "time", feature = "jiff"))]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    /// The years 1 to 9999.
-    const MILLIS: std::ops::Range<i64> = -62_135_596_800_000..253_402_300_800_000;
-
-    fn comes_back<T: TimeField>(millis: i64) {
-        let date = DateTime::from_millis(millis);
-        let time = T::from_datetime(date).map(|time| time.to_datetime());
-        assert_eq!(time, Some(date), "{}", std::any::type_name::<T>());
-    }
-
-    proptest! {
-        #[test]
-        fn times_of_other_crates_come_back(millis in MILLIS) {
-            comes_back::<chrono::DateTime<chrono::Utc>>(millis);
-            comes_back::<chrono::DateTime<chrono::FixedOffset>>(millis);
-            comes_back::<time::OffsetDateTime>(millis);
-            comes_back::<time::UtcDateTime>(millis);
-            comes_back::<jiff::Timestamp>(millis);
-        }
-
-        /// Also before 1970.
-        #[test]
-        fn a_part_of_a_millisecond_is_cut_off(millis in MILLIS, nanos in 0..1_000_000_i128) {
-            let date = DateTime::from_millis(millis);
-            let nanos = i128::from(millis) * 1_000_000 + nanos;
-            let time = time::OffsetDateTime::from_unix_timestamp_nanos(nanos).unwrap();
-            prop_assert_eq!((time.to_datetime(), time::UtcDateTime::from(time).to_datetime()), (date, date));
-            prop_assert_eq!(jiff::Timestamp::from_nanosecond(nanos).unwrap().to_datetime(), date);
-            let second = i64::try_from(nanos.div_euclid(1_000_000_000)).unwrap();
-            let rest = u32::try_from(nanos.rem_euclid(1_000_000_000)).unwrap();
-            let time = chrono::DateTime::from_timestamp(second, rest).unwrap();
-            prop_assert_eq!((time.to_datetime(), time.fixed_offset().to_datetime()), (date, date));
-        }
     }
 }

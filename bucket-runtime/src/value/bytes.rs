@@ -53,3 +53,67 @@ pub(crate) fn reason(error: &DriverError) -> String {
     let within = within.and_then(|text| text.strip_suffix('.'));
     within.unwrap_or(&text).to_owned()
 }
+
+#[cfg(test)]
+#[cfg(all(feature = "chrono", feature = "jiff"))]
+mod tests {
+    use mongodb::bson::{DateTime, doc};
+    use serde::{Deserialize, Serialize};
+
+    use super::*;
+    use crate::schema::time::TimeField;
+
+    /// One form in JSON for all types, and dates in the database, by whichever serializer a document is made.
+    #[test]
+    fn a_date_is_text_in_json_and_a_date_in_bson() {
+        #[derive(Debug, PartialEq, Serialize, Deserialize)]
+        struct Visit {
+            #[serde(with = "crate::bson_date")]
+            at: jiff::Timestamp,
+            #[serde(with = "crate::bson_date")]
+            until: Option<DateTime>,
+            #[serde(flatten)]
+            end: End,
+        }
+
+        #[derive(Debug, PartialEq, Serialize, Deserialize)]
+        enum End {
+            Left {
+                #[serde(with = "crate::bson_date")]
+                at: chrono::DateTime<chrono::Utc>,
+            },
+        }
+
+        let date = DateTime::from_millis(1_698_321_600_125);
+        let left = chrono::DateTime::from_datetime(date).unwrap();
+        let visit = Visit {
+            at: jiff::Timestamp::from_datetime(date).unwrap(),
+            until: Some(date),
+            end: End::Left { at: left },
+        };
+        let stored = doc! { "at": date, "until": date, "Left": { "at": date } };
+        let bytes = write(&visit).unwrap();
+        assert_eq!(bytes, write(&stored).unwrap());
+        assert_eq!(read::<Visit>(&bytes).unwrap(), visit);
+        let written = visit.serialize(mongodb::bson::Serializer::new());
+        assert_eq!(written.unwrap(), stored.into());
+
+        let json = serde_json::to_value(&visit).unwrap();
+        let text = "2023-10-26T12:00:00.125Z";
+        assert_eq!((&json["at"], &json["until"]), (&text.into(), &text.into()));
+        assert_eq!(serde_json::from_value::<Visit>(json).unwrap(), visit);
+        let request = format!(
+            r#"{{ "at": "2023-10-26T14:00:00.125+02:00", "until": {{ "$date": "{text}" }}, "Left": {{ "at": "{text}" }} }}"#
+        );
+        assert_eq!(serde_json::from_str::<Visit>(&request).unwrap(), visit);
+        let wrong = request.replace(text, "soon");
+        assert!(serde_json::from_str::<Visit>(&wrong).is_err());
+        // Years beyond RFC 3339.
+        let far = Visit {
+            until: Some(DateTime::MAX),
+            ..visit
+        };
+        let json = serde_json::to_string(&far).unwrap();
+        assert_eq!(serde_json::from_str::<Visit>(&json).unwrap(), far);
+    }
+}
