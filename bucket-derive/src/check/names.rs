@@ -82,6 +82,10 @@ pub(super) fn check_indexes<Part>(
             Some("_id") => "is stored as `_id`, which always has an index",
             Some(name) => match not_a_field_name(name) {
                 Some(_) => "is stored under a name that no index can spell",
+                // The server takes it for a place in an array.
+                None if name.bytes().all(|byte| byte.is_ascii_digit()) => {
+                    "is stored under a number, which no index can spell"
+                }
                 None => continue,
             },
         };

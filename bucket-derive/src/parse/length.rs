@@ -15,6 +15,16 @@ pub(crate) enum Wrong {
     TooLong,
 }
 
+/// The length that `1 hour` or `90days` means, as it is written here; an hour if that cannot be told.
+pub(crate) fn meant(text: &str) -> String {
+    let short = text.split_inclusive(char::is_alphabetic).next();
+    let short = short.unwrap_or_default().replace(' ', "").to_lowercase();
+    match seconds(&short) {
+        Ok(_) => short,
+        Err(_) => "1h".to_owned(),
+    }
+}
+
 /// The length in seconds.
 pub(crate) fn seconds(text: &str) -> Result<u32, Wrong> {
     let digits = text.find(|c: char| !c.is_ascii_digit());

@@ -96,11 +96,14 @@ fn separated(entries: Vec<Entry>, errors: &mut Errors) -> Vec<Entry> {
     found
 }
 
-/// The two entries in `key = value key = value`: no value has a name behind another token than punctuation.
+/// The two entries in `key = value key = value`: but for `<A as Trait>::B`, no value has a name behind another token
+/// than punctuation.
 fn without_comma(entry: &Entry) -> Option<(Entry, Entry)> {
     let trees = Vec::from_iter(entry.tokens.clone());
+    let is_as = |tree: &TokenTree| matches!(tree, TokenTree::Ident(ident) if ident == "as");
     let before = trees.windows(2).position(|trees| {
         matches!(trees, [before, TokenTree::Ident(_)] if !matches!(before, TokenTree::Punct(_)))
+            && !trees.iter().any(is_as)
     });
     let (first, second) = trees.split_at(before? + 1);
     Some((one_entry(first.to_vec()), one_entry(second.to_vec())))

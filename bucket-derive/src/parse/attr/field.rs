@@ -254,6 +254,9 @@ impl Derive {
         let words = Vec::from_iter(self.words.iter().copied().chain(limits));
         let meant = did_you_mean(&name, words.iter().copied());
         let help = match meant {
+            _ if ["mean", "avg", "average"].contains(&&*name) && words.contains(&"sum") => {
+                format!("`sum` keeps the mean, too: #[{}(sum)]", self.attribute)
+            }
             Some(meant) => format!("did you mean `{meant}`?"),
             None => format!("the words are `{}`", words.join("`, `")),
         };

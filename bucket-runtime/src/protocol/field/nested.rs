@@ -200,10 +200,37 @@ impl<T, V, S, P> Field<T, V, S, P> {
     }
 
     /// The stored name that an index over this field uses, for generated code.
+    ///
+    /// # Panics
+    ///
+    /// At compile time, if a name is a number.
     #[doc(hidden)]
+    #[track_caller]
     pub const fn index_name(&self) -> &'static str {
+        assert!(
+            !holds_number(self.name),
+            "in an index, the server takes a name that is a number for a place in an array\n\
+             help: store the field under another name: `#[serde(rename = \"n\")]`"
+        );
         self.name
     }
+}
+
+/// Whether a name of this path is a number.
+const fn holds_number(path: &str) -> bool {
+    let (path, mut at, mut start, mut digits) = (path.as_bytes(), 0, 0, 0);
+    while at <= path.len() {
+        if at == path.len() || path[at] == b'.' {
+            if digits > 0 && digits == at - start {
+                return true;
+            }
+            (start, digits) = (at + 1, 0);
+        } else if path[at].is_ascii_digit() {
+            digits += 1;
+        }
+        at += 1;
+    }
+    false
 }
 
 impl<T: 'static, V: Fields, P: Path> Deref for Field<T, V, Plain, P> {

@@ -40,8 +40,11 @@ pub(in crate::check::bucket) fn wrong_window(
             ),
         ),
         Err(Wrong::Unit(unit)) => (
-            format!("`{unit}` is not a unit of a window length"),
-            format!("write `s`, `m`, `h` or `d`: `{}`", written("1h")),
+            format!("`{}` is not a unit of a window length", unit.trim()),
+            format!(
+                "write `s`, `m`, `h` or `d`: `{}`",
+                written(&length::meant(length))
+            ),
         ),
         Err(Wrong::Zero) => {
             let unit = length.trim_matches('0');
