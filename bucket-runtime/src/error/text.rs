@@ -37,11 +37,27 @@ impl fmt::Display for Error {
             };
             write!(f, " ({items} stored)")?;
         }
-        match source {
-            Some(Source::Driver(error)) => write!(f, ": {}", cause::of_driver(error)),
-            Some(Source::Other(error)) => write!(f, ": {}", cause::line(&error.to_string())),
-            None => Ok(()),
+        let cause = match source {
+            Some(Source::Driver(error)) => cause::of_driver(error),
+            Some(Source::Other(error)) => cause::line(&error.to_string()),
+            None => return Ok(()),
+        };
+        write!(f, ": {cause}")?;
+        match self.is_deserialize() {
+            true => f.write_str(remedy(&cause)),
+            false => Ok(()),
         }
+    }
+}
+
+/// The remedy for what serde cannot read.
+fn remedy(cause: &str) -> &'static str {
+    if cause.contains("missing field `") {
+        "; if older documents lack the field, put `#[serde(default)]` on it"
+    } else if cause.contains("floating point") {
+        "; another program wrote a double: correct it by an update with `$toLong`, or read it as `f64`"
+    } else {
+        ""
     }
 }
 
