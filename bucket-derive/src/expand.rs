@@ -22,6 +22,7 @@ pub(crate) mod bucket;
 pub(crate) mod element;
 pub(crate) mod fields;
 pub(crate) mod fit;
+pub(crate) mod flattened;
 pub(crate) mod generics;
 pub(crate) mod indexes;
 pub(crate) mod limit;

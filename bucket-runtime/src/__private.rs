@@ -16,6 +16,7 @@ pub use self::{
     reader::{ElementReader, OrDefault, ReadElement, ReadError, ReadFields, filled},
     writer::ElementWriter,
 };
+pub use crate::value::read_back::{Flattened, add_names};
 use crate::{
     protocol::field::Field,
     schema::{key::KeyField, size::TooLong},

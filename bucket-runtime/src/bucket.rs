@@ -20,7 +20,7 @@ use crate::{
         unwind, validator,
     },
     schema::{key::Key, names::is_same, size::TooLong, spec::BucketSpec},
-    value::rollup::RollupFields,
+    value::{read_back::Flattened, rollup::RollupFields},
 };
 
 /// A key of `T` as callers pass it: `&123`, `"alice"`, or `("XETRA", &123)` for two key fields.
@@ -142,6 +142,9 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     fn too_long(&self) -> Option<TooLong> {
         None
     }
+
+    #[doc(hidden)]
+    const FLATTENED: Option<Flattened<Self>> = None;
 
     /// Writes the element as a map: the fields other than key fields.
     fn serialize_element<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;

@@ -9,6 +9,7 @@ pub(crate) mod fingerprint;
 pub(crate) mod json;
 pub(crate) mod missing_field;
 pub(crate) mod raw_field;
+pub(crate) mod read_back;
 pub(crate) mod rollup;
 pub(crate) mod shell;
 pub(crate) mod stored_bucket;

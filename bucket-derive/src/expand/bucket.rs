@@ -10,7 +10,7 @@ use crate::{
         bounds, element,
         fields::{self, Fields, Form},
         fit::Types,
-        generics, indexes, limit, own_dates,
+        flattened, generics, indexes, limit, own_dates,
         reader::{self, Reader},
         reading,
         rollup::{self, Rollups},
@@ -107,6 +107,7 @@ fn bucket_impl(
     let (parameters, arguments, _) = model.input.generics.split_for_impl();
     let clause = generics::where_clause(&bounds::of_bucket(model, types));
     let too_long = size::bucket::too_long(model, types);
+    let flattened = flattened::flattened(&krate, &model.fields, None);
     let (key_type, key_member) = key_type(model, types);
     let key = key(model, types);
     let time = time(model, types);
@@ -133,6 +134,7 @@ fn bucket_impl(
             type Element = #element;
             #fields
             #rollup_members
+            #flattened
             #too_long
             fn key(&self) -> <#key_type as #krate::Key>::Ref<'_> {
                 #key

@@ -10,7 +10,7 @@ use crate::{
         bounds,
         fields::{self, Fields, Form},
         fit::{Rule, Types},
-        generics, indexes, limit, own_dates, reading,
+        flattened, generics, indexes, limit, own_dates, reading,
         size::{self, Spec},
         spans::located_at,
     },
@@ -101,6 +101,8 @@ fn outlier_impl(
     let (parameters, arguments, _) = input.generics.split_for_impl();
     let clause = generics::where_clause(&predicates(checked, types));
     let too_long = size::outlier::too_long(checked, types);
+    let flag = quote!(<Self as #krate::Outlier>::SPEC.flag);
+    let flattened = flattened::flattened(&krate, &checked.model.fields, Some(flag));
     let fields = &fields.members;
     let (id, items) = (checked.id.ident, checked.items.ident);
     // A type through `Self::Id` would repeat the error of a struct that is not `Send`.
@@ -128,6 +130,7 @@ fn outlier_impl(
             #id_member
             #item_member
             #fields
+            #flattened
             #too_long
             fn id(&self) -> &<#id_type as #krate::KeyField>::Borrowed {
                 #borrowed(&self.#id)

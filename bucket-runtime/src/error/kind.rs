@@ -49,6 +49,16 @@ macro_rules! kinds {
     };
 }
 
+impl Kind {
+    /// The kind of a value that cannot be written. `bson` writes no binary value of more than 16 MB.
+    pub(crate) fn of_unwritten(refusal: &dyn std::error::Error) -> Self {
+        match refusal.to_string().contains("exceeded maximum size") {
+            true => Self::TooLarge,
+            false => Self::Serialize,
+        }
+    }
+}
+
 // A row is a kind with its values, and its text; some texts name the collection in a command. The rows
 // stand under the predicate that is true of them.
 kinds! { collection;
@@ -182,7 +192,10 @@ kinds! { collection;
              collection with the simple collation";
     }
 
-    /// Whether the item could not be written as BSON. Nothing was stored.
+    /// Whether the item, or the parent, could not be written as BSON, or would not be read as it was written: a
+    /// flattened field holds the name of another one, or a `Document`, `Bson` or map holds a
+    /// document that serde takes for a value of another type, such as `{ "$oid": … }` (a `RawDocumentBuf` or a
+    /// `serde_json::Value` takes every document). Nothing was stored.
     pub fn is_serialize {
         Serialize => "the item cannot be written as BSON";
     }

@@ -15,6 +15,7 @@ use crate::{
         validator,
     },
     schema::{key::KeyField, size::TooLong, spec::OutlierSpec},
+    value::read_back::Flattened,
 };
 
 /// The id of a parent as callers pass it: `&2`, `"invisible-cities"`.
@@ -112,6 +113,9 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
         let _ = item;
         None
     }
+
+    #[doc(hidden)]
+    const FLATTENED: Option<Flattened<Self>> = None;
 
     /// A validator for the parents' collection. With it, the server refuses an array longer than the
     /// threshold (O2) from every program. It also requires that the field is an array and that the id

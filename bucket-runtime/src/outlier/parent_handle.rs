@@ -6,7 +6,7 @@ use mongodb::{
 };
 use serde::Serialize;
 
-use super::{collections::OutlierCollections, command::ParentScope};
+use super::{Outlier, collections::OutlierCollections, command::ParentScope};
 use crate::{
     Error, Result,
     error::Kind,
@@ -16,7 +16,10 @@ use crate::{
     },
     server::target::Target,
     value::{
-        element::{element, whole},
+        bytes,
+        element::{Element, Refusal, element, whole},
+        raw_field::RawField,
+        read_back,
         shell::shell,
     },
 };
@@ -63,9 +66,35 @@ impl ParentHandle {
         self.parent().error(kind)
     }
 
-    /// A parent or an item in the form in which it is sent.
+    /// A parent or an item as it is written.
     pub(crate) fn element(&self, value: &impl Serialize) -> Result<Bson> {
-        element(value).map_err(|error| self.error(Kind::Serialize).with_source(error))
+        element(value).map_err(|refusal| self.unwritten(refusal))
+    }
+
+    /// A parent as it is stored; an error if it may not be, or would not be read as it is. A flattened field may hold
+    /// the name `known`.
+    pub(crate) fn stored_parent<T: Outlier>(
+        &self,
+        parent: &T,
+        known: Option<&str>,
+    ) -> Result<Document> {
+        if let Some(field) = parent.too_long() {
+            return Err(self.error(Kind::TooLong(field)));
+        }
+        let read = |written: RawField<'_>| Element::of(&bytes::read::<T>(written.value)?);
+        let names = T::FLATTENED.map_or(Ok(()), |flattened| flattened.check(parent, known));
+        let is_flat = const { T::FLATTENED.is_some() };
+        match names.and_then(|()| read_back::stored(parent, is_flat, read)) {
+            Ok(Bson::Document(parent)) => Ok(parent),
+            Ok(_) => Err(self.error(Kind::Serialize)),
+            Err(refusal) => Err(self.unwritten(refusal)),
+        }
+    }
+
+    /// An error of a value that cannot be stored.
+    pub(crate) fn unwritten(&self, refusal: Refusal) -> Error {
+        self.error(Kind::of_unwritten(&*refusal))
+            .with_source(refusal)
     }
 
     /// An error if two of these items have the same identity, or none, which the unique index takes for the same one.

@@ -5,7 +5,13 @@ use std::error::Error;
 use mongodb::bson::{Bson, Document, RawBsonRef, RawDocumentBuf};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-use crate::{schema::size::layout::digits, value::bytes};
+use crate::{
+    schema::size::layout::digits,
+    value::{
+        bytes,
+        raw_field::{RawField, RawFields},
+    },
+};
 
 pub(crate) type Refusal = Box<dyn Error + Send + Sync>;
 
@@ -20,12 +26,9 @@ impl Element {
     /// A refusal here comes before anything is sent. The driver would notice a NUL in a name as well,
     /// but its error does not say whether anything was sent.
     pub(crate) fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, Refusal> {
-        let document = raw(&Only(value))?;
-        // An element that serde skips altogether has no value.
-        match document.iter().next() {
-            Some(Ok(_)) => Ok(Self(document)),
-            _ => Err("it has no value".into()),
-        }
+        let element = Self(raw(&Only(value))?);
+        element.field()?;
+        Ok(element)
     }
 
     pub(crate) fn value(&self) -> RawBsonRef<'_> {
@@ -33,6 +36,16 @@ impl Element {
             Some(Ok((_, value))) => value,
             // `of` has checked that there is a value.
             _ => RawBsonRef::Null,
+        }
+    }
+
+    /// The value as the only field of its document.
+    pub(crate) fn field(&self) -> Result<RawField<'_>, Refusal> {
+        let only = RawFields::of(self.0.as_bytes()).map(|mut fields| fields.next());
+        match only {
+            Ok(Some(Ok(only))) => Ok(only),
+            // serde skips such an element altogether.
+            _ => Err("it has no value".into()),
         }
     }
 

@@ -120,7 +120,9 @@ fn unreadable(items: &str, place: usize, error: &DriverError) -> String {
 /// A document is read as it is: within another one, `bson` would have the compiler make the struct's reader
 /// once more for each type of BSON. The elements of a struct with named fields are always documents, so
 /// these structs need no other way.
-fn read_element<T: Bucket, E: DeserializeOwned>(item: &RawField<'_>) -> Result<E, DriverError> {
+pub(crate) fn read_element<T: Bucket, E: DeserializeOwned>(
+    item: &RawField<'_>,
+) -> Result<E, DriverError> {
     match item.ty {
         ElementType::EmbeddedDocument => {
             direct::element(*item).map_or_else(|| bytes::read(item.value), Ok)
@@ -210,7 +212,6 @@ fn array<'r>(value: RawBsonRef<'r>, name: &str) -> Result<&'r RawArray, String> 
     }
 }
 
-/// Serde's words.
 fn missing(name: &str) -> String {
-    format!("missing field `{name}`")
+    format!("there is no field `{name}`")
 }

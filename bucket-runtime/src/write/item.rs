@@ -16,7 +16,12 @@ use crate::{
         names::WHOLE_ITEM,
         spec::{BucketSpec, Ordinal},
     },
-    value::element::{Element, Refusal, value_size},
+    value::{
+        element::{Element, Refusal, value_size},
+        raw_field::RawField,
+        read_back,
+        stored_bucket::read_element,
+    },
 };
 
 /// An item in the form in which it is sent.
@@ -63,8 +68,11 @@ pub(crate) trait UntypedItem: Send + Sync {
 
     fn rollup_values(&self) -> Vec<Option<Bson>>;
 
-    /// The item's fields other than key fields, as they are stored.
+    /// The item's fields other than key fields, as they are written.
     fn element(&self) -> Result<Element, Refusal>;
+
+    /// An error if the item would not be read from this element as it is.
+    fn check_read_back(&self, element: RawField<'_>) -> Result<(), Refusal>;
 }
 
 impl<T: Bucket> UntypedItem for T {
@@ -98,6 +106,20 @@ impl<T: Bucket> UntypedItem for T {
 
     fn element(&self) -> Result<Element, Refusal> {
         Element::of(&ItemElements::One(self))
+    }
+
+    fn check_read_back(&self, element: RawField<'_>) -> Result<(), Refusal> {
+        let has_distinct_names = const { T::SPEC.fields.is_some() };
+        if let Some(flattened) = T::FLATTENED {
+            flattened.check(self, None)?;
+        }
+        let is_flat = const { T::FLATTENED.is_some() };
+        read_back::check(element, has_distinct_names, is_flat, || {
+            let key = T::Key::parts(self.key()).into_iter();
+            let key = T::Key::from_values(key.map(|part| part.value).collect());
+            let key = key.map_err(|_| "a key field has another value")?;
+            T::from_parts(key, read_element::<T, T::Element>(&element)?).element()
+        })
     }
 }
 
@@ -172,16 +194,18 @@ pub(crate) fn stored_element(
     fail: &dyn Fn(Kind) -> Error,
 ) -> Result<Bson, Error> {
     item.check_lengths().map_err(fail)?;
-    let element = item.element();
-    if let (Ok(element), Some(budget)) = (&element, Budget::of(scope)) {
+    let refuse = |refusal: Refusal| fail(Kind::of_unwritten(&*refusal)).with_source(refusal);
+    let element = item.element().map_err(refuse)?;
+    if let Some(budget) = Budget::of(scope) {
         budget.check(element.value_size()).map_err(fail)?;
     }
-    let element = element.and_then(|element| Ok(Bson::try_from(element.value())?));
-    let element = element.and_then(|element| {
-        check_identity(scope.spec, &element)?;
-        Ok(element)
-    });
-    element.map_err(|refusal| fail(Kind::Serialize).with_source(refusal))
+    let checked = element
+        .field()
+        .and_then(|field| item.check_read_back(field));
+    checked.map_err(refuse)?;
+    let element = Bson::try_from(element.value()).map_err(|error| refuse(error.into()))?;
+    check_identity(scope.spec, &element).map_err(refuse)?;
+    Ok(element)
 }
 
 /// An error if a field is `unique`, and has no single value in this element.

@@ -185,7 +185,6 @@ async fn flattened_fields_stand_in_the_element_even_if_they_look_like_operators(
         "$sort",
         "$set",
         "_id",
-        "k",
         "a.b",
         "",
         "$",

@@ -1,9 +1,6 @@
 //! Inserts a parent, and splits it at once if it has more items than the threshold.
 
-use mongodb::{
-    ClientSession,
-    bson::{Bson, Document},
-};
+use mongodb::{ClientSession, bson::Document};
 
 use super::waiting_items::WaitingItems;
 use crate::{
@@ -41,16 +38,9 @@ impl<T: Outlier> Outliers<T> {
     /// ```
     pub fn insert(&self, parent: &T) -> Insert<'static> {
         let handle = self.parent(parent.id());
-        let document = match parent.too_long() {
-            Some(field) => Err(handle.error(Kind::TooLong(field))),
-            None => handle.element(parent).and_then(|parent| match parent {
-                Bson::Document(parent) => Ok(parent),
-                _ => Err(handle.error(Kind::Serialize)),
-            }),
-        };
         Insert {
+            document: handle.stored_parent(parent, None),
             parent: handle,
-            document,
             session: None,
         }
     }

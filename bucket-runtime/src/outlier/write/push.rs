@@ -7,9 +7,11 @@ use crate::{
     error::Kind,
     outlier::{
         IdRef, Outlier, Outliers,
+        extra::ExtraItem,
         parent_handle::{ParentHandle, ParentState},
     },
     read::settings::session_setting,
+    value::{element::Element, raw_field::RawField, read_back, stored_bucket::read_element},
     write::{appended::Appended, item},
 };
 
@@ -99,7 +101,10 @@ impl ParentHandle {
         if let Some(item) = T::item_too_long(item) {
             return Err(self.error(Kind::TooLong(item)));
         }
-        let element = self.element(item)?;
+        let read =
+            |written: RawField<'_>| Element::of(&read_element::<ExtraItem<T>, T::Item>(&written)?);
+        let element = read_back::stored(item, false, read);
+        let element = element.map_err(|refusal| self.unwritten(refusal))?;
         self.check_identity(&element)?;
         Ok(element)
     }
@@ -107,7 +112,7 @@ impl ParentHandle {
     /// An error if items have an identity, and this one's is not a single value.
     pub(super) fn check_identity(&self, element: &Bson) -> Result<()> {
         let checked = item::check_identity(self.scope.extras.spec, element);
-        checked.map_err(|refusal| self.error(Kind::Serialize).with_source(refusal))
+        checked.map_err(|refusal| self.unwritten(refusal))
     }
 
     /// [`push`](Self::push), as the whole of the current call.

@@ -8,7 +8,7 @@ use mongodb::{
 };
 
 use crate::{
-    Error, Result,
+    Result,
     error::Kind,
     outlier::{
         IdRef, Outlier, Outliers, command::changed_fields::FieldChange, parent_handle::ParentHandle,
@@ -16,7 +16,7 @@ use crate::{
     read::settings::session_setting,
     value::{
         bytes,
-        element::{Refusal, whole},
+        element::whole,
         exact::{exact_document, restored},
     },
     write::engine::{TRIES, pause},
@@ -132,10 +132,9 @@ impl ParentHandle {
         let mut parent: T = bytes::read(&raw).map_err(unreadable)?;
         let before = self.element(&parent)?;
         change(&mut parent);
-        if let Some(field) = parent.too_long() {
-            return Err(self.error(Kind::TooLong(field)));
-        }
-        let after = self.element(&parent)?;
+        // A flattened map has the flag of a parent that is an outlier.
+        let flag = Some(self.scope.spec.flag);
+        let after = self.stored_parent(&parent, flag)?.into();
         let after = restored(&Bson::Document(stored.clone()), &before, after);
         let (Bson::Document(before), Bson::Document(after)) = (before, after) else {
             return Err(self.error(Kind::Serialize));
@@ -206,9 +205,5 @@ impl ParentHandle {
             true => Err(self.error(Kind::ParentTooLarge(bytes))),
             false => Ok(()),
         }
-    }
-
-    fn unwritten(&self, refusal: Refusal) -> Error {
-        self.error(Kind::Serialize).with_source(refusal)
     }
 }

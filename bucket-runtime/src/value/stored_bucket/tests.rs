@@ -96,12 +96,15 @@ fn a_rollup_that_does_not_cover_all_items_is_not_read() {
 fn an_error_says_what_is_wrong_and_where() {
     type Change = fn(&mut Document);
     let changes: [(Change, &str); 7] = [
-        (|bucket| _ = bucket.remove("_id"), "missing field `_id`"),
+        (|bucket| _ = bucket.remove("_id"), "there is no field `_id`"),
         (
             |bucket| _ = bucket.remove("customer"),
-            "missing field `customer`",
+            "there is no field `customer`",
         ),
-        (|bucket| _ = bucket.remove("items"), "missing field `items`"),
+        (
+            |bucket| _ = bucket.remove("items"),
+            "there is no field `items`",
+        ),
         (
             |bucket| _ = bucket.insert("items", 7),
             "`items` is not an array: its type is Int32",

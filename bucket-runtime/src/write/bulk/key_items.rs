@@ -12,7 +12,10 @@ use crate::{
         whole_bucket::{Summary, WholeBucket},
     },
     schema::open_index::OpenIndex,
-    value::element::{Element, raw},
+    value::{
+        element::{Element, raw},
+        raw_field::RawFields,
+    },
     write::{
         engine::{Engine, NewestBucket},
         item::{self, Entry, UntypedItem, UntypedItems},
@@ -86,9 +89,14 @@ impl KeyItems {
         item::entry(self.item(index), &self.scope, &fail)
     }
 
-    /// The elements of a bucket as an array; `None` if one cannot be written, which is refused when it is sent.
+    /// The elements of a bucket as an array; `None` if one may not be stored, which is refused when it is sent.
     pub(super) fn elements(&self, bucket: &PlannedBucket) -> Option<Element> {
-        self.all.elements(&bucket.indexes).ok()
+        let all = self.all.elements(&bucket.indexes).ok()?;
+        let elements = RawFields::of(all.field().ok()?.value).ok()?;
+        for (index, element) in bucket.indexes.iter().zip(elements) {
+            self.item(*index).check_read_back(element.ok()?).ok()?;
+        }
+        Some(all)
     }
 
     /// The size of an item in bytes; `None` if it cannot be written.
