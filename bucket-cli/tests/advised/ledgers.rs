@@ -27,8 +27,8 @@ pub struct Ledger {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Fields)]
-#[serde(rename_all = "camelCase")]
 pub struct Place {
     pub city: String,
+    #[serde(rename = "houseNumber")]
     pub house_number: i32,
 }
