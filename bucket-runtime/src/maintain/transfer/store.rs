@@ -137,7 +137,7 @@ impl Attempt for StoreChunk {
 
     fn has_lost(&self, error: &DriverError) -> bool {
         // Of an impossible id, since an open bucket is not as the commands expect it.
-        is_lost_race(error) || is_impossible_id(error)
+        is_lost_race(error) || !self.leaves_out && is_impossible_id(error)
     }
 }
 
