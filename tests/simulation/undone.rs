@@ -100,7 +100,8 @@ impl Safeguard {
     /// Where a search for a schedule that needs it begins: shortly before the first one, if that takes long.
     pub fn first_seed(self) -> u64 {
         match self {
-            Self::OwnIndex | Self::FirstItems => 2000,
+            Self::OwnIndex => 2900,
+            Self::FirstItems => 2000,
             Self::SecondLook => 10_700,
             _ => 0,
         }

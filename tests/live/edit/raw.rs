@@ -31,6 +31,25 @@ struct Summed {
     payload: Bson,
 }
 
+/// A note whose payload may be any document.
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "raw_notes", id = "{owner}_{#}", capacity = 10)]
+struct RawNote {
+    owner: i64,
+    n: i32,
+    payload: RawDocumentBuf,
+}
+
+/// Appends a note with each payload, to the key that `owner` gives it.
+async fn append(db: &Live, payloads: Vec<Bson>, owner: impl Fn(i32) -> i64) {
+    let notes = RawNote::buckets(db).await.unwrap();
+    for (n, payload) in (0..).zip(payloads) {
+        let (owner, payload) = (owner(n), payload.as_document().unwrap());
+        let payload = RawDocumentBuf::try_from(payload).unwrap();
+        notes.append(&RawNote { owner, n, payload }).await.unwrap();
+    }
+}
+
 /// Documents that serde takes for values of other types.
 fn payloads() -> Vec<Bson> {
     let hex = "65a1b2c3d4e5f60718293a4b";
@@ -80,18 +99,8 @@ fn elements(bucket: &RawDocumentBuf, items: &str) -> Vec<Bson> {
 
 #[bucket_testkit::test]
 async fn payloads_that_look_like_extended_json_are_edited_and_removed(db: Live) {
+    append(&db, payloads(), |_| 1).await;
     let notes = Note::buckets(&db).await.unwrap();
-    for (n, payload) in (0..).zip(payloads()) {
-        let payload = payload.clone();
-        notes
-            .append(&Note {
-                owner: 1,
-                n,
-                payload,
-            })
-            .await
-            .unwrap();
-    }
     let count = payloads().len() as i32;
     // A change of another field leaves the payload as it is stored.
     let changed = notes.update_all_items(Default::default(), |note| note.n += 100);
@@ -242,11 +251,7 @@ struct Book {
 
 #[bucket_testkit::test]
 async fn payloads_stay_as_they_are_when_buckets_are_rewritten(db: Live) {
-    let notes = Note::buckets(&db).await.unwrap();
-    for (n, payload) in (0..).zip(payloads()) {
-        let owner = 1;
-        notes.append(&Note { owner, n, payload }).await.unwrap();
-    }
+    append(&db, payloads(), |_| 1).await;
     let of_all = |buckets: Vec<RawDocumentBuf>, items: &'static str| -> Vec<Bson> {
         let all = buckets.iter().flat_map(|bucket| elements(bucket, items));
         all.collect()
@@ -280,15 +285,13 @@ fn lines_of(lines: &[String]) -> impl Stream<Item = Result<String, Infallible>> 
 
 #[bucket_testkit::test]
 async fn payloads_leave_and_come_back_byte_for_byte(db: Live) {
-    let notes = Note::buckets(&db).await.unwrap();
     // Deeper than readers of JSON go.
     let deep = (0..65).fold(doc! {}, |inner, _| doc! { "in": [inner] });
-    let all = payloads().into_iter().chain([deep.into(), Bson::Null]);
-    for (n, payload) in (0..).zip(all) {
-        // Most buckets hold one item, so that each payload has a line of its own.
-        let owner = i64::from(n);
-        notes.append(&Note { owner, n, payload }).await.unwrap();
-    }
+    let mut all = payloads();
+    all.push(deep.into());
+    // Each payload has a line of its own.
+    append(&db, all, i64::from).await;
+    let notes = Note::buckets(&db).await.unwrap();
     let before = stored(&db, "raw_notes").await;
     let lines = notes.export_all().await.unwrap();
     let lines: Vec<String> = lines.try_collect().await.unwrap();

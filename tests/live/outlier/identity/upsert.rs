@@ -46,7 +46,7 @@ async fn an_item_is_replaced_where_it_is_or_pushed(Recorded(db, record): Recorde
         record.names().join(" ")
     };
     assert_eq!(sends(1).await, "update");
-    assert_eq!(sends(7).await, "update aggregate findAndModify");
+    assert_eq!(sends(7).await, "update find aggregate findAndModify");
     users.insert(&User3::new(2, [])).await.unwrap();
     record.take();
     users.upsert_item(&2, User3::follower(1, 5)).await.unwrap();
