@@ -55,7 +55,7 @@ pub enum Safeguard {
     Step,
     /// A transaction of an import looks for buckets of the keys that it begins.
     NewKeys,
-    /// An import of archived buckets replaces a bucket that is as it was read.
+    /// An import of archived buckets replaces a bucket that is still empty.
     Replaced,
     /// The first transaction of a migration that stores items looks for buckets.
     FirstItems,
@@ -208,7 +208,7 @@ impl Safeguard {
                     .get_document("u")
                     .is_ok_and(|new| !has_operators(new)) =>
             {
-                remove(statement, &["q", "$expr"]);
+                remove(statement, &["q", "items"]);
             }
             Self::Identity => remove(statement, &["q", "items.n"]),
             Self::CorrectedCount => {

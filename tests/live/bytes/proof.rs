@@ -192,7 +192,10 @@ async fn a_flat_document_that_is_too_long_stops_a_import(db: Live) {
     let notes = Note::buckets(&db).await.unwrap();
     let error = notes.import_flat(&flat).await.unwrap_err();
     let text = error.to_string();
-    assert!(error.is_deserialize() && text.contains("`max_len`"), "{text}");
+    assert!(
+        error.is_deserialize() && text.contains("`max_len`"),
+        "{text}"
+    );
     flat.update_one(doc! { "n": 2 }, doc! { "$set": { "title": "shorter" } })
         .await
         .unwrap();

@@ -129,7 +129,10 @@ async fn g1_a_flattened_field_with_the_name_of_another_one_is_refused(db: Live) 
     flat.insert_one(document).await.unwrap();
     let error = events.import_flat(&flat).await.unwrap_err();
     let text = error.to_string();
-    assert!(error.is_deserialize() && text.contains("`account`"), "{text}");
+    assert!(
+        error.is_deserialize() && text.contains("`account`"),
+        "{text}"
+    );
     assert!(items(&events, &2).await.is_empty());
 }
 

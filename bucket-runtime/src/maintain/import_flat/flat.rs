@@ -69,7 +69,7 @@ pub(super) async fn has_unique_ids(flat: &Server) -> crate::Result<bool> {
     let listed = flat.target().find_listed();
     let listed = listed.await?;
     let kind = listed.as_ref().map(|listed| listed.get_str("type"));
-    Ok(kind.is_none_or(|kind| kind == Ok("collection")))
+    Ok(kind.is_none_or(|kind| kind.is_ok_and(|kind| kind == "collection")))
 }
 
 /// The stage that returns each key once.
