@@ -54,8 +54,8 @@ pub(crate) fn reason(error: &DriverError) -> String {
     within.unwrap_or(&text).to_owned()
 }
 
-#[cfg(test)]
 #[cfg(all(feature = "chrono", feature = "jiff"))]
+#[cfg(test)]
 mod tests {
     use mongodb::bson::{DateTime, doc};
     use serde::{Deserialize, Serialize};
