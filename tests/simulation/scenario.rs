@@ -61,7 +61,7 @@ impl Scenario {
         let inspection = inspection.filter(|_| !changes && transfer.is_none());
         let splits = splits && !H::IS_OF_BUCKETS && inspection.is_none();
         Self {
-            rings: u32::from(is_eager || undone == Some(Safeguard::RingGuard)),
+            rings: is_eager.into(),
             handles: 2 + usize::from(has_third),
             loads,
             // While the migrations wait for the writers, none of these stands still.

@@ -59,8 +59,6 @@ pub enum Safeguard {
     Replaced,
     /// The first transaction of a migration that stores items looks for buckets.
     FirstItems,
-    /// An opening in a numbered slot stands behind a statement that changes the ring.
-    RingGuard,
     /// No command arrives after its repetition was answered: of this the driver and the engine cannot be sure, and
     /// they assume it.
     NoLateCopies,
@@ -68,7 +66,7 @@ pub enum Safeguard {
 
 impl Safeguard {
     /// All of them.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 25] = [
         Self::UniqueIndexes,
         Self::Numbers,
         Self::Conflicts,
@@ -93,7 +91,6 @@ impl Safeguard {
         Self::NewKeys,
         Self::Replaced,
         Self::FirstItems,
-        Self::RingGuard,
         Self::NoLateCopies,
     ];
 
@@ -120,7 +117,7 @@ impl Safeguard {
 
     /// Whether only buckets need it, and no parents.
     pub(crate) fn is_of_buckets(self) -> bool {
-        self.is_of_change() || self.transfer().is_some() || self == Self::RingGuard
+        self.is_of_change() || self.transfer().is_some()
     }
 
     /// The transfer that alone needs it.
@@ -179,18 +176,6 @@ impl Safeguard {
         let Ok(statements) = command.get_array_mut("updates") else {
             return;
         };
-        if self == Self::RingGuard {
-            let is_of_ring = |statement: &Bson| {
-                let filter = statement
-                    .as_document()
-                    .and_then(|it| it.get_document("q").ok());
-                filter
-                    .is_some_and(|filter| filter.get_str("_id").is_ok_and(|id| id.starts_with('%')))
-            };
-            if statements.len() > 1 {
-                statements.retain(|statement| !is_of_ring(statement));
-            }
-        }
         for statement in statements.iter_mut().filter_map(Bson::as_document_mut) {
             self.undo_in(statement);
         }
