@@ -127,6 +127,8 @@ async fn o1_a_repair_goes_on_after_parents_that_it_cannot_split(db: Live) {
         "{second}"
     );
     let mut indexes = extras.list_index_names().await.unwrap();
+    // A cluster has the index of the shard key, too.
+    indexes.retain(|name| !name.ends_with("_hashed"));
     indexes.sort();
     assert_eq!(
         indexes,
