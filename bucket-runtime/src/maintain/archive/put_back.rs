@@ -43,13 +43,13 @@ pub(super) async fn put_back(engine: &Engine, mut archived: Archived) -> Result<
         });
         let sent = match items {
             None => (target.insert(archived.document.clone(), None).await).map(|()| true),
-            Some(Some([])) => {
-                this.insert(archived.scope.spec.items, doc! { "$size": 0 });
-                target.replace(this, &archived.document, None).await
-            }
             // Appends have added the further ones.
             Some(Some(items)) if items.starts_with(archived.elements()) => {
                 return Ok(LineOutcome::AlreadyThere);
+            }
+            Some(Some([])) => {
+                this.insert(archived.scope.spec.items, doc! { "$size": 0 });
+                target.replace(this, &archived.document, None).await
             }
             Some(_) => return Ok(archived.refused(RefusedReason::Taken)),
         };
