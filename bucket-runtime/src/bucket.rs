@@ -320,7 +320,8 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// Takes over a collection that other programs filled without the index `bucket_open`, and repairs
     /// whatever needs no guessing: for each key (and time window) it seals all open buckets but the
     /// newest, and one that is open in a slot that the key's ring holds; it corrects counts and `sealed`;
-    /// and it computes rollups from the items where they are something else. Returns how many problems of
+    /// it computes rollups from the items where they are something else; and it deletes empty buckets, with
+    /// `{#}` only open ones, since the others keep their places (`Empty`). Returns how many problems of
     /// each kind it has repaired, and the remaining ones, whose [remedies](crate::BucketProblem::remedy) say
     /// what to do about them. No item changes.
     ///
@@ -330,8 +331,8 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// call does no harm; a dropped future leaves some problems repaired and others not.
     ///
     /// Round trips: twice those of [`verify`](Self::verify), and one for each thousand repaired
-    /// counts and seals, or for each key with several open buckets, and two for each bucket that gets another
-    /// rollup.
+    /// counts and seals, or for each key with several open buckets, two for each bucket that gets another
+    /// rollup, and one for all empty buckets.
     ///
     /// # Errors
     ///

@@ -3,7 +3,7 @@
 
 use crate::{
     next::{Answer, Facts, Known, Next, is_contended, next},
-    server::{Id, Item, Rules, Server, Statement, holds_any},
+    server::{Bucket, Id, Item, Rules, Server, Statement, holds_any},
 };
 
 /// A writer's knowledge of the key's newest bucket.
@@ -12,8 +12,14 @@ enum NewestBucket {
     Unknown,
     MustRead,
     NoneOpen,
-    Open { id: Id, room: u8 },
-    Closed { last: Option<Id> },
+    /// Without room it is empty, and is to be sealed.
+    Open {
+        id: Id,
+        room: u8,
+    },
+    Closed {
+        last: Option<Id>,
+    },
 }
 
 /// `RingDoubt`: whether the ring must be read before the open bucket is.
@@ -161,7 +167,7 @@ impl Batch {
             NewestBucket::MustRead if self.by_time && self.ring_doubt == RingDoubt::None => {
                 let is_single = self.items.len() == 1;
                 self.newest_bucket = match self.read_last_of_key(server, rules) {
-                    NewestBucket::Open { .. } if is_single && self.slot == 0 => {
+                    NewestBucket::Open { room: 1.., .. } if is_single && self.slot == 0 => {
                         NewestBucket::Unknown
                     }
                     NewestBucket::Closed { last: Some(last) }
@@ -179,10 +185,14 @@ impl Batch {
                         self.ring_doubt = RingDoubt::SlotHeld;
                         return true;
                     }
-                    Some(_) if self.items.len() == 1 && self.slot == 0 => NewestBucket::Unknown,
+                    Some(open)
+                        if self.items.len() == 1 && self.slot == 0 && room(open, rules) > 0 =>
+                    {
+                        NewestBucket::Unknown
+                    }
                     Some(open) => NewestBucket::Open {
                         id: open.id,
-                        room: rules.capacity - open.count,
+                        room: room(open, rules),
                     },
                     None => NewestBucket::NoneOpen,
                 };
@@ -214,7 +224,7 @@ impl Batch {
                 self.slot = last.slot;
                 NewestBucket::Open {
                     id: last.id,
-                    room: rules.capacity - last.count,
+                    room: room(last, rules),
                 }
             }
             last => NewestBucket::Closed {
@@ -344,6 +354,9 @@ impl Batch {
         newest_bucket: NewestBucket,
         rules: &Rules,
     ) -> Statement {
+        if let NewestBucket::Open { id, room: 0 } = newest_bucket {
+            return Statement::Seal { id };
+        }
         let room = match newest_bucket {
             NewestBucket::Open { room, .. } => room.into(),
             NewestBucket::Unknown if self.is_contended() => 1,
@@ -387,6 +400,9 @@ impl Batch {
     ) -> NewestBucket {
         if asks(statement) {
             return newest_bucket;
+        }
+        if let Statement::Seal { id } = statement {
+            return NewestBucket::Closed { last: Some(*id) };
         }
         let carried = u8::try_from(statement.carries()).expect("a handful of items");
         let (id, before) = match (statement, newest_bucket) {
@@ -510,6 +526,14 @@ fn asks(statement: &Statement) -> bool {
         statement,
         Statement::ExpectSlot { .. } | Statement::TurnRing { .. }
     )
+}
+
+/// How many items an open bucket takes: none if it is empty.
+fn room(open: &Bucket, rules: &Rules) -> u8 {
+    match open.items.is_empty() && rules.seals_empty {
+        true => 0,
+        false => rules.capacity - open.count,
+    }
 }
 
 fn max_in_new_bucket(rules: &Rules) -> usize {

@@ -132,6 +132,14 @@ fn emptied_pages_that_are_deleted() {
     assert_eq!(broken(&config), "G5/O4");
 }
 
+#[test]
+fn an_append_to_an_empty_bucket() {
+    let mut config = config("empty", 2, vec![appends(0, &[1])]);
+    config.has_empty = true;
+    config.rules.seals_empty = false;
+    assert_eq!(broken(&config), "Watch");
+}
+
 /// A writer learns that the array is full and does not hold its item; then a removal makes room for another writer,
 /// who pushes the same item.
 #[test]

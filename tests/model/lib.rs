@@ -77,6 +77,11 @@ fn rings_of_busy_keys() {
 }
 
 #[test]
+fn empty_buckets() {
+    holds(systems::emptied(), 100_000);
+}
+
+#[test]
 fn removals() {
     holds(systems::removals(), 100_000);
 }

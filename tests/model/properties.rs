@@ -13,7 +13,7 @@ pub(crate) const ITEMS: u8 = 8;
 
 type Property = (&'static str, fn(&System, &Config) -> bool);
 
-pub(crate) const PROPERTIES: [Property; 11] = [
+pub(crate) const PROPERTIES: [Property; 12] = [
     (
         "G1/O1: an acknowledged item is stored once, any other at most once",
         once,
@@ -46,6 +46,10 @@ pub(crate) const PROPERTIES: [Property; 11] = [
         one_of_each,
     ),
     ("Edits: an acknowledged change is not lost", changed),
+    (
+        "Watch: a change stream can tell each append from a removal",
+        |system, _| !system.server.is_untold,
+    ),
 ];
 
 /// The first guarantee that this state breaks.

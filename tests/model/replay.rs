@@ -266,6 +266,9 @@ async fn replay<F>(
         if let Some(free) = config.free_slot {
             stored::insert_ring(&db, free).await;
         }
+        if config.has_empty {
+            stored::insert_empty(&db).await;
+        }
         while let Some(n) = orders.next(&system) {
             let expected = system.command(n, config);
             assert_eq!(
@@ -306,6 +309,7 @@ fn names(statements: &[Statement]) -> Vec<&'static str> {
         Statement::AppendToId { .. } => "append_to_id",
         Statement::AppendToIdOrBeRefused { .. } => "append_to_id_or_be_refused",
         Statement::InsertBucket { .. } => "insert_bucket",
+        Statement::Seal { .. } => "seal",
         Statement::ExpectSlot { .. } => "expect_slot",
         Statement::TurnRing { .. } => "turn_ring",
         Statement::PullExtras { .. } => "pull_extras",
@@ -329,6 +333,9 @@ pub(crate) fn names_of(command: &Document) -> Vec<&'static str> {
             false => "remove_item",
         }];
     }
+    if command.contains_key("remove") {
+        return vec!["remove_item"];
+    }
     if command.contains_key("insert") {
         return vec!["insert"];
     }
@@ -351,6 +358,12 @@ pub(crate) fn names_of(command: &Document) -> Vec<&'static str> {
         let matches_nothing = |query: &Document| {
             (query.get_document("sealed")).is_ok_and(|sealed| sealed.contains_key("$lt"))
         };
+        let set = statement
+            .get_document("u")
+            .and_then(|update| update.get_document("$set"));
+        if set.is_ok_and(|set| set.contains_key("sealed")) {
+            return "seal";
+        }
         let of_ring = |query: &Document| query.get_str("_id").is_ok_and(|id| id.starts_with("%/"));
         if statement.get_document("q").is_ok_and(of_ring) {
             return "expect_slot";
@@ -439,6 +452,19 @@ fn key_of(writers: Vec<Vec<Call>>, capacity: u8, by_time: bool, free_slot: Optio
     let mut config = config("key", capacity, writers);
     (config.by_time, config.free_slot) = (by_time, free_slot);
     config
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+async fn appends_behind_an_empty_bucket() {
+    for by_time in [false, true] {
+        let writers = vec![appends(0, &[1; 4]), appends(1, &[1; 3])];
+        let mut config = key_of(writers, 2, by_time, None);
+        config.has_empty = true;
+        match by_time {
+            false => replay("empty", &config, Orders::random(), append::<Numbered2>).await,
+            true => replay("empty_timed", &config, Orders::random(), append::<Timed2>).await,
+        }
+    }
 }
 
 fn parent_of(writers: Vec<Vec<Call>>) -> Config {

@@ -48,8 +48,10 @@ pub(crate) struct Rules {
     pub(crate) opens_first: bool,
     /// With numbers, a writer that reads the last bucket sees whether it is open.
     pub(crate) sees_open: bool,
-    /// A sealed bucket that a removal has emptied is deleted.
+    /// A sealed bucket that a removal has emptied is deleted, as an open one is.
     pub(crate) deletes_emptied: bool,
+    /// Nothing is appended to an empty bucket.
+    pub(crate) seals_empty: bool,
     /// How many slots a ring has.
     pub(crate) slots: u8,
     /// A ring holds all slots but one, and not all but two.
@@ -120,6 +122,9 @@ pub(crate) enum Statement {
         slot: u8,
         precedes: Option<Id>,
     },
+    Seal {
+        id: Id,
+    },
     ExpectSlot {
         slot: u8,
     },
@@ -156,6 +161,8 @@ pub(crate) struct Server {
     pub(crate) ring: Option<u8>,
     /// The number of buckets created so far.
     made: u8,
+    /// Whether an item was appended to an empty bucket, of which no change stream could tell.
+    pub(crate) is_untold: bool,
     /// How often each item was changed.
     pub(crate) versions: [u8; 3 * ITEMS as usize],
 }
@@ -180,6 +187,7 @@ impl Statement {
             | Self::Flag { .. }
             | Self::RemoveItem(_)
             | Self::ReplaceItem(_)
+            | Self::Seal { .. }
             | Self::ExpectSlot { .. }
             | Self::TurnRing { .. }
             | Self::Delete
@@ -198,6 +206,7 @@ impl Bucket {
     fn takes(&self, items: &[Item], slot: u8, rules: &Rules) -> bool {
         !self.sealed
             && self.slot == slot
+            && !(rules.seals_empty && self.items.is_empty())
             && !(rules.has_identity && holds_any(&self.items, items))
             && usize::from(self.count) + items.len() <= usize::from(rules.capacity)
     }
@@ -218,20 +227,23 @@ impl Parent {
 }
 
 impl Server {
-    /// A server without buckets but perhaps one of a later moment, which is sealed and empty; a ring, if
-    /// there is one, leaves this slot free.
-    pub(crate) fn new(free_slot: Option<u8>, has_later: bool) -> Self {
-        let later = has_later.then(|| Bucket {
-            id: Id { base: 2, suffix: 0 },
+    /// A server without buckets but perhaps empty ones: an open one, and one of a later moment that is sealed. A ring,
+    /// if there is one, leaves this slot free.
+    pub(crate) fn new(free_slot: Option<u8>, has_empty: bool, has_later: bool) -> Self {
+        let empty = |base, sealed| Bucket {
+            id: Id { base, suffix: 0 },
             items: Vec::new(),
             count: 0,
-            sealed: true,
+            sealed,
             slot: 0,
-            nth: 2,
-        });
+            nth: base,
+        };
+        let first = has_empty.then(|| empty(0, false));
+        let later = has_later.then(|| empty(2, true));
         Self {
             ring: free_slot,
-            buckets: later.into_iter().collect(),
+            buckets: first.into_iter().chain(later).collect(),
+            made: has_empty.into(),
             ..Self::default()
         }
     }
@@ -264,6 +276,16 @@ impl Server {
                     false => self
                         .append_to_id(items, *id, *slot, rules)
                         .unwrap_or(Answer::MustNotOpen),
+                }
+            }
+            Statement::Seal { id } => {
+                let mut buckets = self.buckets.iter_mut();
+                match buckets.find(|bucket| bucket.id == *id && bucket.is_open(rules)) {
+                    Some(bucket) => {
+                        bucket.sealed = true;
+                        Answer::Stored
+                    }
+                    None => Answer::MustNotOpen,
                 }
             }
             Statement::ExpectSlot { slot } if self.ring == Some(*slot) => Answer::Stored,
@@ -331,7 +353,10 @@ impl Server {
         let found = buckets.find(|bucket| bucket.id == id && bucket.takes(items, slot, rules));
         found.map(|bucket| match is_there {
             true => Answer::ItemThere,
-            false => bucket.push(items),
+            false => {
+                self.is_untold |= bucket.items.is_empty();
+                bucket.push(items)
+            }
         })
     }
 
@@ -393,7 +418,10 @@ impl Server {
         let open = buckets.find(takes)?;
         Some(match is_there {
             true => Answer::ItemThere,
-            false => open.push(items),
+            false => {
+                self.is_untold |= open.items.is_empty();
+                open.push(items)
+            }
         })
     }
 
@@ -422,7 +450,8 @@ impl Server {
         }
     }
 
-    /// Changes an item if it is still there as it was read. A bucket that was full is sealed if it has room then.
+    /// Changes an item if it is still there as it was read. A bucket that was full is sealed if it has room then, and
+    /// an open one that would be empty is deleted.
     fn change(
         &mut self,
         place: Place,
@@ -451,6 +480,8 @@ impl Server {
                 change(&mut bucket.items, place.at);
                 bucket.count = size(&bucket.items);
                 bucket.sealed |= was_full && bucket.count < rules.capacity;
+                self.buckets
+                    .retain(|bucket| bucket.sealed || bucket.count > 0);
             }
         }
         Answer::Stored
@@ -499,7 +530,7 @@ impl Server {
         }
     }
 
-    /// Removes an item, and seals the bucket if it was full.
+    /// Removes an item, and seals the bucket if it was full; an open one that would be empty is deleted.
     fn pull(&mut self, item: Item, rules: &Rules) -> Answer {
         let mut buckets = self.buckets.iter_mut();
         let Some(bucket) = buckets.find(|bucket| bucket.items.contains(&item)) else {
@@ -508,9 +539,8 @@ impl Server {
         bucket.sealed |= bucket.count >= rules.capacity;
         bucket.items.retain(|held| *held != item);
         bucket.count = size(&bucket.items);
-        if rules.deletes_emptied {
-            (self.buckets).retain(|bucket| !bucket.sealed || !bucket.items.is_empty());
-        }
+        let stays = |bucket: &Bucket| bucket.sealed && !rules.deletes_emptied;
+        (self.buckets).retain(|bucket| stays(bucket) || !bucket.items.is_empty());
         Answer::Stored
     }
 }

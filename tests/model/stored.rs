@@ -102,6 +102,13 @@ pub(crate) async fn insert_ring(db: &Database, free: u8) {
     buckets.insert_one(ring).await.unwrap();
 }
 
+/// An open bucket without items, as another program may leave it.
+pub(crate) async fn insert_empty(db: &Database) {
+    let empty = doc! { "_id": "1_0000000000", "sensor": 1_i64, "count": 0, "items": [] };
+    let buckets = db.collection::<Document>("buckets");
+    buckets.insert_one(empty).await.unwrap();
+}
+
 async fn documents(db: &Database, collection: &str) -> Vec<Document> {
     let collection = db.collection::<Document>(collection);
     let no_ring = doc! { "sealed": { "$not": { "$type": "array" } } };

@@ -26,6 +26,8 @@ pub(crate) struct Config {
     pub(crate) rings: u8,
     /// The slot that the ring leaves free, if the key has one from the start.
     pub(crate) free_slot: Option<u8>,
+    /// Another program has left an open bucket that is empty.
+    pub(crate) has_empty: bool,
     /// The key has a bucket of a later moment from the beginning, which a removal has emptied.
     pub(crate) has_later: bool,
 }
@@ -95,7 +97,7 @@ impl Config {
 impl System {
     pub(crate) fn new(config: &Config) -> Self {
         let mut system = Self {
-            server: Server::new(config.free_slot, config.has_later),
+            server: Server::new(config.free_slot, config.has_empty, config.has_later),
             writers: config.writers.iter().cloned().map(Writer::new).collect(),
             acknowledged: 0,
             removed: 0,

@@ -55,6 +55,7 @@ pub(crate) fn config(name: &'static str, capacity: u8, writers: Vec<Vec<Call>>) 
             opens_first: true,
             sees_open: true,
             deletes_emptied: false,
+            seals_empty: true,
             slots: 3,
             holds_all: true,
             counts_openings: true,
@@ -74,6 +75,7 @@ pub(crate) fn config(name: &'static str, capacity: u8, writers: Vec<Vec<Call>>) 
         crashes: 1,
         rings: 0,
         free_slot: None,
+        has_empty: false,
         has_later: false,
     }
 }
@@ -120,6 +122,23 @@ pub(crate) fn timed() -> Vec<Config> {
         ))
     };
     timed.chain(unordered).chain([late]).collect()
+}
+
+/// Writers who find an empty bucket that another program has left open.
+pub(crate) fn emptied() -> Vec<Config> {
+    let both = |capacity| {
+        let writers = vec![appends(0, &[1, 2]), appends(1, &[4, 1])];
+        let by_number = Config {
+            has_empty: true,
+            ..config("an empty bucket", capacity, writers)
+        };
+        let by_time = Config {
+            by_time: true,
+            ..by_number.clone()
+        };
+        [by_number, by_time]
+    };
+    (2..=3).flat_map(both).collect()
 }
 
 /// Two writers, and a third that removes an item, whether it is stored by then or not.

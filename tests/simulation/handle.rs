@@ -10,7 +10,8 @@ use std::{
 
 use bucket_runtime::{
     Bucket, BucketProblem, Buckets, CapacityProgress, Fields, Filter, ImportProgress, Imported,
-    Ordinal, Outlier, OutlierProblem, Outliers, Result, SplitProgress,
+    NewItem, Ordinal, Outlier, OutlierProblem, Outliers, Result, SplitProgress,
+    action::Watch,
     bson::{DateTime, Document, doc},
     mongodb::{ClientSession, Database},
 };
@@ -109,6 +110,15 @@ pub(crate) trait Handle: Clone + Send + Sync + 'static {
     fn split(&self) -> impl Future<Output = Result<SplitProgress>> + Send {
         ready(Ok(SplitProgress::default()))
     }
+
+    /// What a watch gives.
+    type Watched: Send + 'static;
+
+    /// Watches all keys.
+    fn watch(&self) -> Watch<Self::Watched>;
+
+    /// The number of an item.
+    fn number(watched: &Self::Watched) -> i64;
 
     /// What a verification finds: problems by their kind, and as text.
     fn verify(db: &Database) -> impl Future<Output = Result<Vec<String>>> + Send;
@@ -281,6 +291,16 @@ impl<T: Reading> Handle for Buckets<T> {
         None
     }
 
+    type Watched = T;
+
+    fn watch(&self) -> Watch<T> {
+        self.watch_all()
+    }
+
+    fn number(watched: &T) -> i64 {
+        watched.n()
+    }
+
     async fn verify(db: &Database) -> Result<Vec<String>> {
         Ok(listed(T::verify(db).await?.problems, BucketProblem::kind))
     }
@@ -401,6 +421,16 @@ macro_rules! families {
                 let items = Vec::from_iter(items);
                 $(let $total = items.len() as i64;)?
                 Some(doc! { "_id": sensor, "items": items, $(stringify!($total): $total)? })
+            }
+
+            type Watched = NewItem<i64, Child>;
+
+            fn watch(&self) -> Watch<Self::Watched> {
+                self.watch_all()
+            }
+
+            fn number(watched: &Self::Watched) -> i64 {
+                watched.item.n
             }
 
             async fn delete(&self, sensor: i64) -> Result<bool> {

@@ -7,7 +7,8 @@
 //! calls may change the capacity meanwhile, each to one of three, and rewrite buckets in transactions. Or two calls
 //! import a flat collection, or archived buckets, or migrate all buckets to another collection, which they follow by a
 //! change stream. Or two calls split a parent that another program has let grow beyond its threshold, or repair what
-//! another program has damaged, or verify beside the writers; or one deletes a parent. Commands wait for random times;
+//! another program has damaged, or verify beside the writers; or one deletes a parent. Or a watch has to give each item,
+//! while another program leaves empty buckets. Commands wait for random times;
 //! pipelines pass some documents before others change; commands and answers are lost, commands are interrupted between
 //! statements, primaries change and roll back what no majority has, calls are dropped, and processes end, or stand
 //! still for a minute. The judge looks at G1 to G4, at rollups, and at O1 to O4 and totals after each statement, and at
@@ -54,6 +55,7 @@ mod tasks;
 mod transaction;
 mod undone;
 mod update;
+mod watching;
 mod world;
 mod writer;
 

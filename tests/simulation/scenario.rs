@@ -32,6 +32,8 @@ pub(crate) struct Scenario {
     pub(crate) splits: bool,
     /// Whether a parent is deleted.
     pub(crate) deletes: bool,
+    /// Whether somebody watches, while another program leaves empty buckets.
+    pub(crate) watches: bool,
 }
 
 impl Scenario {
@@ -60,6 +62,11 @@ impl Scenario {
         };
         let inspection = inspection.filter(|_| !changes && transfer.is_none());
         let splits = splits && !H::IS_OF_BUCKETS && inspection.is_none();
+        let is_quiet = !changes && transfer.is_none() && inspection.is_none() && !splits;
+        let watches = match undone {
+            Some(safeguard) => safeguard == Safeguard::EmptyBuckets,
+            None => is_quiet && world.below(2) == 0,
+        };
         Self {
             rings: is_eager.into(),
             handles: 2 + usize::from(has_third),
@@ -72,6 +79,7 @@ impl Scenario {
             inspection,
             splits,
             deletes: deletes && !splits && !H::IS_OF_BUCKETS && inspection.is_none(),
+            watches,
         }
     }
 

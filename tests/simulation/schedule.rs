@@ -27,6 +27,7 @@ use crate::{
     scenario::Scenario,
     tasks::JoinSet,
     undone::Safeguard,
+    watching::Watching,
     world::{Recorded, World},
     writer::{append, load},
 };
@@ -162,12 +163,24 @@ impl Simulator {
             let combine = network.world().below(2) == 1;
             handles.push(H::open(&db, combine, scenario.rings).await);
         }
-        network.world().has_events = scenario.migrates();
+        {
+            let mut world = network.world();
+            world.has_events = scenario.migrates() || scenario.watches;
+            world.refuses_edits = scenario.migrates();
+        }
+        let is_exact = H::IS_OF_BUCKETS && !scenario.shares;
+        let watching = match scenario.watches {
+            true => Some(Watching::new(network, &handles[0], is_exact).await),
+            false => None,
+        };
         network.world().is_rough = true;
         let mut calls = JoinSet::new();
         self.begin_writers(&scenario, driver, &handles, &mut calls)
             .await;
         disturbances.begin(&mut calls, &handles[0]);
+        if let Some(watching) = &watching {
+            watching.begin(&mut calls);
+        }
         let migrations =
             (scenario.migrates()).then(|| Migrations::begin::<H>(network, &self.client));
         calls.join_all().await;
@@ -179,6 +192,9 @@ impl Simulator {
         network.world().is_rough = false;
         let is_in_order = scenario.is_in_order::<H>() && disturbances.keep_order();
         disturbances.finish(&handles).await;
+        if let Some(watching) = watching {
+            watching.finish().await;
+        }
         is_in_order
     }
 

@@ -23,7 +23,7 @@ pub struct Effect {
     pub modified: i32,
     /// The id of a document that an upsert inserted.
     pub upserted: Option<Bson>,
-    /// The document that `findAndModify` has changed.
+    /// The document that `findAndModify` has changed or removed.
     pub value: Option<Document>,
 }
 
@@ -120,6 +120,13 @@ impl Store {
         let Some(at) = found.into_iter().next() else {
             return Ok(Effect::default());
         };
+        if command.contains_key("remove") {
+            let value = Some(Document::clone(&self.documents.remove(at)));
+            return Ok(Effect {
+                value,
+                ..Effect::default()
+            });
+        }
         let pipeline = command.get_array("update").expect("a pipeline");
         let after = pipeline::updated((*self.documents[at]).clone(), pipeline);
         self.check_unique(&after, Some(at))?;

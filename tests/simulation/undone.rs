@@ -27,6 +27,8 @@ pub enum Safeguard {
     Order,
     /// A filter leaves out buckets that hold the item.
     Identity,
+    /// A filter leaves out buckets that hold no item.
+    EmptyBuckets,
     /// An edit changes a bucket whose items are as they were read.
     Unchanged,
     /// The removal of an item from a full bucket seals it.
@@ -66,7 +68,7 @@ pub enum Safeguard {
 
 impl Safeguard {
     /// All of them.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 26] = [
         Self::UniqueIndexes,
         Self::Numbers,
         Self::Conflicts,
@@ -75,6 +77,7 @@ impl Safeguard {
         Self::ImpossibleId,
         Self::Order,
         Self::Identity,
+        Self::EmptyBuckets,
         Self::Unchanged,
         Self::SealedByRemoval,
         Self::Threshold,
@@ -117,7 +120,7 @@ impl Safeguard {
 
     /// Whether only buckets need it, and no parents.
     pub(crate) fn is_of_buckets(self) -> bool {
-        self.is_of_change() || self.transfer().is_some()
+        self.is_of_change() || self.transfer().is_some() || self == Self::EmptyBuckets
     }
 
     /// The transfer that alone needs it.
@@ -196,6 +199,7 @@ impl Safeguard {
                 remove(statement, &["q", "items"]);
             }
             Self::Identity => remove(statement, &["q", "items.n"]),
+            Self::EmptyBuckets => remove(statement, &["q", "items"]),
             Self::CorrectedCount => {
                 if let Some(fields) = last_set(statement, "u")
                     && fields.contains_key("count")

@@ -195,6 +195,8 @@ pub(crate) struct World {
     pub(crate) has_damage: bool,
     /// Whether change streams show what is written.
     pub(crate) has_events: bool,
+    /// Whether a migration runs, which refuses buckets whose items are edited.
+    pub(crate) refuses_edits: bool,
     /// Whether faults and delays occur.
     pub(crate) is_rough: bool,
     pub(crate) wire_version: i32,
@@ -235,6 +237,7 @@ impl World {
             begun: BTreeMap::new(),
             has_damage: false,
             has_events: false,
+            refuses_edits: false,
             is_rough: false,
             wire_version: SERVER_6_0,
             stopped: BTreeMap::new(),

@@ -75,8 +75,7 @@ impl Edit {
     pub(crate) fn of_one(network: &Network, own: &mut Vec<(i64, i64)>) -> Option<Self> {
         let mut world = network.world();
         let at = world.below(own.len() as u64) as usize;
-        // A migration refuses buckets whose items are edited.
-        let edits = world.below(3) == 0 && !world.has_events;
+        let edits = world.below(3) == 0 && !world.refuses_edits;
         let removes = world.below(2) == 0;
         let (sensor, n) = *own.get(at).filter(|_| edits)?;
         if removes {

@@ -59,7 +59,6 @@ fn statements<T: Bucket>(item: &T) -> String {
     shown.update("seal the bucket", &scope.seal(&new_id));
 
     let document = raw(&WholeBucket {
-        moved: false,
         scope: &scope,
         id: &new_id,
         count: 1,

@@ -31,14 +31,14 @@ fn edit_of_an_item() {
     let element = doc! { "date": AT, "ticker": "ACME" };
     let replaced = scope.replace(&places, vec![element.into()], KeptFields::default());
     shown.pipeline("replace the item", &replaced);
+    let deleted = scope.unchanged_among(&places, true);
+    shown.document("the bucket, if it holds no other item", &deleted);
+    let among = scope.unchanged_among(&places, false);
+    shown.document("the bucket, if it holds others, too", &among);
     let removed = scope.take_out(&places, true, KeptFields::default());
     shown.pipeline("remove the item from an open bucket", &removed);
     let removed = scope.take_out(&places, false, KeptFields::default());
     shown.pipeline("remove the item from another bucket", &removed);
-    shown.document(
-        "the bucket, if it is empty for good",
-        &scope.emptied(&places.bucket),
-    );
     assert_snapshot!(shown.0);
 }
 

@@ -90,7 +90,8 @@ fn outlier_identity() {
     let unnumbered = scope.held_by_unnumbered(&items);
     shown.pipeline("what the manual's documents hold", &unnumbered);
     let replace = scope.replace("user", items[0].clone());
-    shown.update("replace the item in the parent", &replace);
+    shown.document("the parent with the item", &replace.0);
+    shown.pipeline("replace the item in the parent", &replace.1);
     assert_snapshot!(shown.0);
 }
 
@@ -159,6 +160,11 @@ fn outlier_push() {
         "flag the parent, if it has no room",
         &scope.flag(&[100_i64.into()]),
     );
+    let only = scope.holds_only(&100_i64.into());
+    shown.document(
+        "the open extras document, if it holds one value alone",
+        &only,
+    );
     let mut by_pipeline = |title: &str, (filter, pipeline): (_, Vec<_>)| {
         shown.document(title, &filter);
         shown.pipeline("  by", &pipeline);
@@ -202,7 +208,7 @@ fn outlier_items() {
 
 #[test]
 fn extras_that_are_single_values_are_read() {
-    let extras = buckets::pack_first(&scope(), &values(0..2)).unwrap();
+    let extras = buckets::pack(&scope(), None, &values(0..2)).unwrap();
     let read = bytes::read::<StoredBucket<ExtraItem<Book>>>(extras[0].as_bytes()).unwrap();
     assert_eq!((read.key, read.elements.len()), ((7,), 2));
 }
@@ -211,14 +217,14 @@ fn extras_that_are_single_values_are_read() {
 fn outlier_split() {
     let scope = scope();
     let mut shown = Golden::default();
-    let new = buckets::pack_first(&scope, &values(0..6)).unwrap();
+    let new = buckets::pack(&scope, None, &values(0..6)).unwrap();
     for bucket in new {
         shown.document(
             "an extras document of a new outlier",
             &bucket.to_document().unwrap(),
         );
     }
-    let before = buckets::pack_before(&scope, "7_0000000000", &values(0..6)).unwrap();
+    let before = buckets::pack(&scope, Some("7_0000000000"), &values(0..6)).unwrap();
     for bucket in before {
         let bucket = bucket.to_document().unwrap();
         shown.document("an extras document before those that were pushed", &bucket);

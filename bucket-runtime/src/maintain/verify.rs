@@ -46,7 +46,8 @@ pub struct VerifiedBuckets {
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct RepairedBuckets {
-    /// How many problems of each [kind](BucketProblem::kind) were repaired; empty if none was.
+    /// How many problems of each [kind](BucketProblem::kind) were repaired, and how many `Empty` buckets deleted; empty
+    /// if none was.
     pub repaired: BTreeMap<&'static str, u64>,
     /// The problems that are left; the [remedy](BucketProblem::remedy) of each says what to do.
     pub left: Vec<BucketProblem>,

@@ -10,7 +10,7 @@ use mongodb::bson::{Bson, Document, doc};
 
 pub(crate) use self::{edit::ItemHolder, items::OwnItems, total::find_wrong_totals};
 use crate::{
-    protocol::command::{IndexedScope, KeyScope, Update, equality, size},
+    protocol::command::{IndexedScope, KeyScope, Update, equality, holds_items, size},
     schema::{
         key::KeyPart,
         open_index::OpenIndex,
@@ -214,29 +214,32 @@ impl ParentScope {
         filter.insert("$expr", holds(self.spec.items, value));
         let keep = remove_value(self.spec.items, value);
         let equal = doc! { "$size": filter_elements("$eq", self.spec.items, value) };
-        let mut pipeline = Vec::from_iter(self.mark_change(Some(equal.into())));
-        pipeline.push(doc! { "$set": { self.spec.items: keep } });
-        (filter, pipeline)
+        let keep = doc! { "$set": { self.spec.items: keep } };
+        (filter, vec![self.mark_change(Some(equal.into())), keep])
     }
 
-    /// The stage of a pipeline by which a change stream shows that an update of a parent's array is not a push: it
-    /// subtracts removed items from the total, or without a total changes the flag.
-    fn mark_change(&self, removed: Option<Bson>) -> Option<Document> {
-        match (self.spec.total, removed) {
-            (None, _) => Some(doc! { "$set": self.toggle_flag() }),
-            (Some(total), Some(removed)) => Some(doc! { "$set": total::subtract(total, removed) }),
-            // A push changes the total.
-            (Some(_), None) => None,
-        }
-    }
-
-    /// Changes the flag of a parent without extras between missing and `false`, so that a change stream shows that
-    /// the update is not a push.
-    fn toggle_flag(&self) -> Document {
+    /// The stage of a pipeline that subtracts removed items from the total, and changes the flag of a parent without
+    /// extras between missing and `false`, so that a change stream shows that the update is not a push.
+    fn mark_change(&self, removed: Option<Bson>) -> Document {
         let flag = format!("${}", self.spec.flag);
         let is_missing = doc! { "$eq": [{ "$type": &flag }, "missing"] };
         let toggled = doc! { "$cond": [is_missing, false, "$$REMOVE"] };
-        doc! { self.spec.flag: { "$cond": [{ "$eq": [&flag, true] }, true, toggled] } }
+        let mut fields =
+            doc! { self.spec.flag: { "$cond": [{ "$eq": [&flag, true] }, true, toggled] } };
+        if let (Some(total), Some(removed)) = (self.spec.total, removed) {
+            fields.extend(total::subtract(total, removed));
+        }
+        doc! { "$set": fields }
+    }
+
+    /// The open bucket of the extras, if it holds nothing but items that equal a value.
+    pub(crate) fn holds_only(&self, value: &Bson) -> Document {
+        let others = remove_value(self.spec.extra_items, value);
+        let mut filter = self.extras.open_bucket_anywhere();
+        filter.extend(self.extras.ids());
+        filter.extend([holds_items(self.spec.extra_items)]);
+        filter.insert("$expr", doc! { "$eq": [others, []] });
+        filter
     }
 
     /// Removes the items that equal a value from every extras document: a filter, and a pipeline that corrects

@@ -13,7 +13,7 @@ use mongodb::bson::{Bson, DateTime, Document, doc};
 
 pub(crate) use self::{
     append::{AppendedItems, size},
-    edit::{KeptFields, Places, StoredItems, count_for_watches},
+    edit::{KeptFields, Places, StoredItems},
     identity::{has_twins, identity, identity_path, twins},
     index::{
         before_all_windows, open_index_filter, open_index_keys, reference_index_keys,
@@ -297,6 +297,13 @@ impl IndexedScope {
         }
         filter
     }
+}
+
+/// The condition that an array of items is there, and not empty. What is no array is an error of the server's or of a
+/// read.
+pub(crate) fn holds_items(items: &str) -> (String, Bson) {
+    let holds = doc! { "$exists": true, "$not": { "$size": 0 } };
+    (items.to_owned(), holds.into())
 }
 
 /// A filter for exactly these values.

@@ -18,6 +18,7 @@ pub(crate) enum NewestBucket {
     /// A bucket is open, with room for this many items.
     Open {
         id: String,
+        /// None if it is empty; then it takes nothing, and is to be sealed.
         room: usize,
         /// The bytes that its items take beyond their shares, if bytes are counted.
         oversize: i64,
@@ -30,6 +31,7 @@ pub(crate) enum NewestBucket {
 pub(crate) struct OpenBucket {
     pub(crate) id: Bson,
     pub(crate) count: usize,
+    pub(crate) is_empty: bool,
     /// The bytes that its items take beyond their shares.
     pub(crate) oversize: i64,
 }
@@ -37,8 +39,9 @@ pub(crate) struct OpenBucket {
 /// A key's last bucket, and how much room it has.
 pub(crate) struct LastBucket {
     pub(crate) id: String,
+    /// How many items it takes: none if it is empty.
     pub(crate) room: usize,
-    /// The slot in which it is open, if it has room.
+    /// The slot in which it is open.
     pub(crate) open_in: Option<IndexSlot>,
     /// The bytes that its items take beyond their shares.
     pub(crate) oversize: i64,
@@ -50,8 +53,11 @@ impl NewestBucket {
     pub(crate) fn from_last(last: Option<LastBucket>) -> Self {
         match last {
             Some(LastBucket {
-                id, room, oversize, ..
-            }) if room > 0 => Self::Open { id, room, oversize },
+                id,
+                room,
+                oversize,
+                open_in: Some(_),
+            }) => Self::Open { id, room, oversize },
             last => Self::Closed {
                 last: last.map(|last| last.id),
             },
@@ -63,9 +69,12 @@ impl NewestBucket {
         match open.id {
             Bson::String(id) if id.starts_with(&scope.prefix) => Ok(Self::Open {
                 id,
-                room: (scope.open.capacity as usize)
-                    .saturating_sub(open.count)
-                    .max(1),
+                room: match open.is_empty {
+                    true => 0,
+                    false => (scope.open.capacity as usize)
+                        .saturating_sub(open.count)
+                        .max(1),
+                },
                 oversize: open.oversize,
             }),
             other => Err(other),
@@ -112,28 +121,30 @@ mod tests {
     }
 
     #[test]
-    fn a_last_bucket_is_open_if_it_has_room() {
-        let last = |room| {
+    fn a_last_bucket_may_be_open() {
+        let last = |open_in| {
             NewestBucket::from_last(Some(LastBucket {
                 id: "a_0".to_owned(),
-                room,
-                open_in: None,
+                room: 1,
+                open_in,
                 oversize: 7,
             }))
         };
-        assert_eq!((last(0), last(1)), (closed(Some("a_0")), open("a_0", 1)));
+        assert_eq!(last(None), closed(Some("a_0")));
+        assert_eq!(last(Some(IndexSlot::FIRST)), open("a_0", 1));
         assert_eq!(NewestBucket::from_last(None), closed(None));
     }
 
     /// Another capacity may have filled it beyond this one: the statement then finds out.
     #[test]
-    fn an_open_bucket_has_room_for_one_item_at_least() {
+    fn an_open_bucket_has_room_for_one_item_at_least_unless_it_is_empty() {
         let scope = KeyScope::numbered().by(OpenIndex::first(4));
         let from_open = |id: Bson, count| {
             NewestBucket::from_open(
                 OpenBucket {
                     id,
                     count,
+                    is_empty: count == 0,
                     oversize: 7,
                 },
                 &scope,
@@ -141,6 +152,7 @@ mod tests {
         };
         assert_eq!(from_open("a_0".into(), 1), Ok(open("a_0", 3)));
         assert_eq!(from_open("a_0".into(), 4), Ok(open("a_0", 1)));
+        assert_eq!(from_open("a_0".into(), 0), Ok(open("a_0", 0)));
         assert_eq!(from_open("b_0".into(), 1), Err("b_0".into()));
         assert_eq!(from_open(7.into(), 1), Err(7.into()));
     }

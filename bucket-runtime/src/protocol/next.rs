@@ -16,7 +16,7 @@
 //! | the server's answer | when | next |
 //! | --- | --- | --- |
 //! | stored | | go on with the next items |
-//! | no bucket matches | bytes count, and buckets are not numbered | read the newest bucket, and send the items again |
+//! | no bucket matches | buckets are not numbered | read the newest bucket, and send the items again |
 //! | no bucket matches | one item was sent | read the last id, and open a bucket with the next one |
 //! | no bucket matches | | read the newest bucket, and send the items again |
 //! | refused, since it must not open a bucket (the impossible id) | the open bucket was known, after the third try | send the items again, with nothing known |
@@ -35,7 +35,8 @@
 //! After the third try, whatever a writer reads is out of date before it can use it, and one item that any open
 //! bucket takes has the best chance. With a time, the newest bucket is read as the key's last one, which passes no
 //! index entries of full buckets. A writer that has lost a race for opening a bucket searches for the open one,
-//! since that may be an earlier one or have a foreign id; if there is none, for the ring. Where bytes count, every
+//! since that may be an earlier one, have a foreign id, or be empty, and then it is sealed; if there is none, for the
+//! ring. Where bytes count, every
 //! other try reads, since the open bucket may lack room. Before a further try a writer pauses for a random share
 //! of its last round trip: where that was slow, the bucket that won takes as long to fill.
 //!
@@ -149,8 +150,9 @@ pub(crate) fn next(answer: Answer, facts: Facts) -> Next {
             Next::SendAgain
         }
         Answer::MustNotOpen => Next::ReadNewest,
-        // With a time ordinal, the open bucket need not be the last one of the item's moment.
-        Answer::NoMatch if facts.counts_bytes && !facts.is_numbered => Next::ReadNewest,
+        // With a time ordinal, the open bucket need not be the last one of the item's moment. It may be empty, or lack
+        // bytes.
+        Answer::NoMatch if !facts.is_numbered => Next::ReadNewest,
         Answer::NoMatch if facts.is_single => Next::ReadLast,
         Answer::NoMatch => Next::ReadNewest,
         // A full or sealed bucket of the same moment.

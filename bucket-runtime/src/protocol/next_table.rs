@@ -22,8 +22,8 @@ const TABLE: &[Row] = &[
     ),
     (
         &[NoMatch],
-        "bytes count, and buckets are not numbered",
-        |facts| facts.counts_bytes && !facts.is_numbered,
+        "buckets are not numbered",
+        |facts| !facts.is_numbered,
         MUST_READ,
         Next::ReadNewest,
     ),

@@ -24,8 +24,6 @@ pub(crate) struct WholeBucket<'b, E> {
     pub(crate) oversize: i64,
     /// Whether it takes no further items although it has room by count.
     pub(crate) sealed: bool,
-    /// Whether its items were stored before: then the count has 64 bits, so that no watch gives them again.
-    pub(crate) moved: bool,
 }
 
 /// The fields that a bucket computes from its items, besides their number.
@@ -75,12 +73,8 @@ impl<E: Serialize> Serialize for WholeBucket<'_, E> {
         for (name, value) in self.scope.fields() {
             map.serialize_entry(name, &value)?;
         }
-        if self.moved {
-            map.serialize_entry(spec.count, &(self.count as i64))?;
-        } else {
-            let count = i32::try_from(self.count).unwrap_or(i32::MAX);
-            map.serialize_entry(spec.count, &count)?;
-        }
+        let count = i32::try_from(self.count).unwrap_or(i32::MAX);
+        map.serialize_entry(spec.count, &count)?;
         map.serialize_entry(spec.items, &self.elements)?;
         if !spec.rollups.is_empty() {
             map.serialize_entry(spec.rollup, &self.summary.totals.document(spec))?;

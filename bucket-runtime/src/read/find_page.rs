@@ -9,7 +9,7 @@ use mongodb::{
 
 use crate::{
     Bucket, Buckets, KeyRef, Result,
-    protocol::range::Range,
+    protocol::{command::holds_items, range::Range},
     read::{
         page::{Page, PageToken},
         reader::Reader,
@@ -43,12 +43,14 @@ impl<T: Bucket> Buckets<T> {
     }
 
     /// Reads the last page of a key in the order of ids: with a time ordinal the one with the latest
-    /// first item, with `{#}` the newest, with time windows the last one of the latest window. `None` if
-    /// the key has no pages. One round trip.
+    /// first item, with `{#}` the newest, with time windows the last one of the latest window; `None` if
+    /// the key has no items. One round trip.
+    ///
+    /// Like [`after`](Self::after) and [`before`](Self::before) it passes by a page whose items were removed.
     pub fn latest(&self, key: KeyRef<'_, T>) -> FindPage<'static, T> {
         let reader = self.reader(key);
-        let find = Some((reader.scope.all(), Range::newest_first()));
-        FindPage::new(reader, find)
+        let all = reader.scope.all();
+        FindPage::new(reader, with_items::<T>(all, Range::newest_first()))
     }
 
     /// Reads the page after the one with this token; `None` after the last one.
@@ -65,16 +67,16 @@ impl<T: Bucket> Buckets<T> {
     /// ```
     pub fn after(&self, key: KeyRef<'_, T>, token: &PageToken) -> FindPage<'static, T> {
         let reader = self.reader(key);
-        let find = Some((reader.scope.after(token.as_str()), Range::oldest_first()));
-        FindPage::new(reader, find)
+        let after = reader.scope.after(token.as_str());
+        FindPage::new(reader, with_items::<T>(after, Range::oldest_first()))
     }
 
     /// Reads the page before the one with this token; `None` before the first one. Otherwise like
     /// [`after`](Self::after).
     pub fn before(&self, key: KeyRef<'_, T>, token: &PageToken) -> FindPage<'static, T> {
         let reader = self.reader(key);
-        let find = Some((reader.scope.before(token.as_str()), Range::newest_first()));
-        FindPage::new(reader, find)
+        let before = reader.scope.before(token.as_str());
+        FindPage::new(reader, with_items::<T>(before, Range::newest_first()))
     }
 }
 
@@ -125,6 +127,12 @@ impl<'s, T: Bucket> FindPage<'s, T> {
         let mut rows = page.cursor(self.session).await?;
         Page::next(&mut rows, &self.reader.scope, self.on_unreadable.as_mut()).await
     }
+}
+
+/// The find of the first of these pages that has items.
+fn with_items<T: Bucket>(mut pages: Document, order: Range) -> Option<(Document, Range)> {
+    pages.extend([holds_items(T::SPEC.items)]);
+    Some((pages, order))
 }
 
 /// The find of page `n` of a key, counted from 1: by its own id if buckets are numbered, else `n - 1` ids

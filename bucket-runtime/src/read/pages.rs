@@ -6,16 +6,12 @@ use std::{
     task::{Context, Poll},
 };
 
-use futures_util::{
-    TryStreamExt,
-    future::ready,
-    stream::{BoxStream, Stream, StreamExt, try_unfold},
-};
+use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
 use mongodb::ClientSession;
 
 use crate::{
     Bucket, Buckets, KeyRef, Result,
-    protocol::range::Range,
+    protocol::{command::holds_items, range::Range},
     read::{
         page::Page,
         reader::Reader,
@@ -66,8 +62,8 @@ impl<'s, T: Bucket> Pages<'s, T> {
         |read| read.on_unreadable
     }
 
-    /// Leaves out the pages whose items were removed. A numbered bucket stays when it becomes empty, since its number
-    /// is never given twice, and [`page_count`](crate::Buckets::page_count) counts it.
+    /// Leaves out the pages whose items were removed. A numbered bucket that is full or sealed stays when it becomes
+    /// empty, since its number is never given twice, and [`page_count`](crate::Buckets::page_count) counts it.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets, KeyRef};
@@ -92,19 +88,15 @@ impl<'s, T: Bucket> Pages<'s, T> {
             ..
         } = self;
         reader.called();
-        let all = (reader.target()).find(reader.scope.all(), Range::oldest_first());
+        let mut all = reader.scope.all();
+        all.extend(skip_empty.then(|| holds_items(T::SPEC.items)));
+        let all = reader.target().find(all, Range::oldest_first());
         let state = (all.cursor(session).await?, reader.scope, on_unreadable);
         let pages = try_unfold(state, async |(mut rows, scope, mut on_unreadable)| {
             let page = Page::next(&mut rows, &scope, on_unreadable.as_mut()).await?;
             Ok(page.map(|page| (page, (rows, scope, on_unreadable))))
         });
-        Ok(PageStream(match skip_empty {
-            true => {
-                let has_items = |page: &Page<T>| ready(!page.items.is_empty());
-                pages.try_filter(has_items).boxed()
-            }
-            false => pages.boxed(),
-        }))
+        Ok(PageStream(pages.boxed()))
     }
 }
 

@@ -13,7 +13,7 @@ pub use self::series::{RollupSeries, RollupStream, WindowRollup};
 use crate::{
     Bucket, Buckets, KeyRef, Result, Windowed,
     error::Kind,
-    protocol::{filter::Filter, query::Query, window_range::WindowRange},
+    protocol::{command::holds_items, filter::Filter, query::Query, window_range::WindowRange},
     read::settings::{read_settings, session_setting},
     server::{cursor::DocumentCursor, target::OwnedTarget},
     value::{
@@ -165,6 +165,8 @@ impl<T: Bucket> ReadRollup<'_, T> {
         if !self.query.filter.is_everything() {
             buckets = doc! { "$and": [buckets, self.query.buckets(spec, scope, None)] };
         }
+        // A window or a value that lost its items has no row.
+        buckets.extend([holds_items(spec.items)]);
         let mut stages = vec![doc! { "$match": buckets }];
         if self.query.filter.is_on_items() {
             stages.extend(self.query.unwound_items(spec));

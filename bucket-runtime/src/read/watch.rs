@@ -55,9 +55,8 @@ impl<T: Bucket> Buckets<T> {
     ///
     /// Edits, removals and deletions give no items. Items that move into a new bucket count as new: by
     /// [`import_flat`](Self::import_flat), by `append_many`, or by a transaction of your own that
-    /// repacks buckets. If a command of your own removes some items of a bucket, it must set `count` to
-    /// a 32-bit number, such as the result of `$size`; otherwise the removal looks like an append if the
-    /// bucket was once empty.
+    /// repacks buckets. The first item that a command of your own appends to an empty bucket, which no call
+    /// leaves open, does not come: its event could as well be that of a removal.
     ///
     /// It uses the server's change streams, so it needs a replica set or a sharded cluster, and it gives
     /// what a majority has. The server sends only this key's events. Events are documents: an event

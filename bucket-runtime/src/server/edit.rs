@@ -2,8 +2,8 @@
 
 use mongodb::{
     ClientSession,
-    bson::Document,
-    options::{Hint, ReturnDocument},
+    bson::{Document, doc},
+    options::{FindOneAndDeleteOptions, FindOneAndUpdateOptions, Hint, ReturnDocument},
 };
 
 use super::{
@@ -15,28 +15,12 @@ use super::{
 use crate::Result;
 
 impl Target<'_> {
-    /// Deletes the matching document, if there is one, and returns these fields of it. One round trip,
-    /// which the driver retries like a deletion.
-    pub(crate) async fn take(
-        self,
-        filter: Document,
-        fields: Document,
-        session: Option<&mut ClientSession>,
-    ) -> Result<Option<Document>> {
-        let action = (self.server.collection)
-            .find_one_and_delete(filter)
-            .projection(fields);
-        let taken = with_session!(self.server, action, session);
-        taken.map_err(|error| self.write_error(error))
-    }
-
-    /// Carries out an update pipeline on the matching document, which the caller has just read, and returns
-    /// these fields of the result; `None` if another writer was faster. One round trip, which the driver
-    /// retries like an update.
+    /// Carries out an update pipeline on the matching document, if there is one, or without a pipeline deletes it;
+    /// returns these fields of the result, or of what was deleted. One round trip, which the driver retries.
     pub(crate) async fn change(
         self,
         filter: Document,
-        pipeline: Vec<Document>,
+        pipeline: Option<Vec<Document>>,
         hint: Option<&str>,
         fields: Document,
         session: Option<&mut ClientSession>,
@@ -48,17 +32,39 @@ impl Target<'_> {
             (self.server).change_command(filter, pipeline, hint, fields),
             |answer| simulated::changed(answer).map_err(|error| self.write_error(error))
         );
-        let mut action = (self.server.collection)
-            .find_one_and_update(filter, pipeline)
-            .projection(fields)
-            .return_document(ReturnDocument::After);
-        if let Some(hint) = hint {
-            action = action.hint(Hint::Name(hint.to_owned()));
-        }
-        let changed = with_session!(self.server, action, session);
-        if let Ok(None) = changed {
+        let hint = hint.map(|hint| Hint::Name(hint.to_owned()));
+        let all = &self.server.collection;
+        let changed = match pipeline {
+            Some(pipeline) => {
+                let options = FindOneAndUpdateOptions::builder().projection(fields);
+                let options = options.return_document(ReturnDocument::After).hint(hint);
+                let action = all.find_one_and_update(filter, pipeline);
+                with_session!(self.server, action.with_options(options.build()), session)
+            }
+            None => {
+                let options = FindOneAndDeleteOptions::builder().projection(fields);
+                let action = all.find_one_and_delete(filter);
+                let options = options.hint(hint).build();
+                with_session!(self.server, action.with_options(options), session)
+            }
+        };
+        changed.map_err(|error| self.write_error(error))
+    }
+
+    /// Changes or deletes the matching document, which the caller has just read; returns whether no other writer was
+    /// faster.
+    pub(crate) async fn change_read(
+        self,
+        filter: Document,
+        pipeline: Option<Vec<Document>>,
+        hint: Option<&str>,
+        session: Option<&mut ClientSession>,
+    ) -> Result<bool> {
+        let changed = self.change(filter, pipeline, hint, doc! { "_id": 1 }, session);
+        let is_changed = changed.await?.is_some();
+        if !is_changed {
             call::again(Again::LostRace);
         }
-        changed.map_err(|error| self.write_error(error))
+        Ok(is_changed)
     }
 }

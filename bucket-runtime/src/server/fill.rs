@@ -124,7 +124,8 @@ impl Server {
 
 /// A projection of the fields that say how full a bucket is.
 fn filling(spec: &BucketSpec) -> Document {
-    doc! { spec.count: 1, OVERSIZE: 1 }
+    let items = doc! { "$ifNull": [format!("${}", spec.items), []] };
+    doc! { spec.count: 1, OVERSIZE: 1, spec.items: { "$eq": [items, []] } }
 }
 
 /// A projection of the fields that say how much room a last bucket has.
@@ -140,6 +141,7 @@ fn open_bucket(bucket: &Document, spec: &BucketSpec) -> OpenBucket {
     OpenBucket {
         id: value(bucket, "_id"),
         count: usize::try_from(count).unwrap_or(0),
+        is_empty: is_empty(bucket, spec),
         oversize: oversize(bucket),
     }
 }
@@ -164,10 +166,18 @@ pub(super) fn last_bucket(bucket: &Document, scope: &IndexedScope) -> Option<Las
     };
     Some(LastBucket {
         id: bucket.get_str("_id").ok()?.to_owned(),
-        room,
         open_in: slot.filter(|_| room > 0),
+        room: if is_empty(bucket, scope.spec) {
+            0
+        } else {
+            room
+        },
         oversize: oversize(bucket),
     })
+}
+
+fn is_empty(bucket: &Document, spec: &BucketSpec) -> bool {
+    bucket.get_bool(spec.items) == Ok(true)
 }
 
 fn oversize(bucket: &Document) -> i64 {

@@ -129,17 +129,19 @@ impl Server {
     pub(super) fn change_command(
         &self,
         filter: Document,
-        pipeline: Vec<Document>,
+        pipeline: Option<Vec<Document>>,
         hint: Option<&str>,
         fields: Document,
     ) -> Document {
         let mut command = doc! {
             "findAndModify": self.collection.name(),
             "query": filter,
-            "update": pipeline,
-            "new": true,
             "fields": fields,
         };
+        command.extend(match pipeline {
+            Some(pipeline) => doc! { "update": pipeline, "new": true },
+            None => doc! { "remove": true },
+        });
         command.extend(hint.map(|hint| ("hint".to_owned(), hint.into())));
         command
     }

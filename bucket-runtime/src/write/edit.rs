@@ -7,9 +7,9 @@
 //! edit reads all items, computes the new values, and requires that the whole array is unchanged.
 //!
 //! The update that takes an item out of a full bucket also seals it: otherwise the key could have two open
-//! buckets. It is a `findAndModify`, since only its answer shows whether the bucket is now empty and sealed.
-//! With the ordinals `{date}` and `{date:millis}` such a bucket is deleted; with `{#}` and windows it stays,
-//! since a number that is given twice would break G5.
+//! buckets. If no item would be left, one command deletes the bucket instead, on the same condition: a change stream
+//! could not tell the next append to an empty bucket from a removal (`read/watch/event.rs`). With `{#}` a full or
+//! sealed bucket stays, since a number that is given twice would break G5; after an open one there is no other yet.
 
 mod found;
 pub(crate) mod many;
@@ -51,16 +51,14 @@ impl<T: Bucket> Buckets<T> {
     /// bucket that was full: later items come after it and never fill the gap, so pages keep their
     /// places and may be shorter than the capacity. A bucket that was open stays open.
     ///
-    /// A sealed bucket that becomes empty is deleted with the ordinals `{date}` and `{date:millis}`.
-    /// With `{#}` and with time windows it stays, as a page without items: otherwise a new bucket could
-    /// get its number, and later items would be read before earlier ones. An open bucket stays, too, and
-    /// takes the next item; where buckets expire, the server may remove it first.
+    /// A bucket whose last item is removed is deleted, except that with `{#}` a full or sealed one stays, as a
+    /// page without items: otherwise a new bucket could get its number, and later items would be read before
+    /// earlier ones.
     ///
-    /// Round trips: two, and one more for a bucket that becomes empty. If another writer changes the
-    /// item in between (or, where buckets keep rollups or expire, the bucket), both are repeated.
+    /// Round trips: two. If another writer changes the item in between (or the bucket, where buckets keep
+    /// rollups or expire, or the item is its only one), both are repeated.
     ///
-    /// A dropped future leaves the item removed or not removed, never a broken bucket; a bucket that it
-    /// emptied may stay, as a page without items.
+    /// A dropped future leaves the item removed or not removed, never a broken bucket.
     ///
     /// # Errors
     ///

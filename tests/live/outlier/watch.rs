@@ -160,7 +160,7 @@ struct Plain {
 }
 
 /// Pushes, removals, edits, changes of the title and splits at random, until arrays and extras are emptied and filled again.
-/// Without a total, the own array of an outlier loses nothing.
+/// The own array of an outlier loses nothing.
 async fn only_pushes_come<T>(
     books: &Outliers<T>,
     parent: T,
@@ -169,7 +169,6 @@ async fn only_pushes_come<T>(
 ) where
     T: Outlier<Id = i64, Item = i64> + Debug,
 {
-    let spec = T::SPEC;
     books.insert(&parent).await.unwrap();
     let mut stream = books.watch(&7).await.unwrap();
     // An emptied parent and emptied extras are filled again.
@@ -187,9 +186,9 @@ async fn only_pushes_come<T>(
             rand::rng().random_range(0..9),
         );
         let of_parent = stored(books).await.remove(&7).unwrap();
-        let removable = match (of_parent.flagged, spec.total) {
-            (true, None) => of_parent.extras.clone(),
-            _ => of_parent.all(),
+        let removable = match of_parent.flagged {
+            true => of_parent.extras.clone(),
+            false => of_parent.all(),
         };
         match choice {
             0..=4 if !removable.is_empty() => {

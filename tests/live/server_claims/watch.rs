@@ -116,18 +116,13 @@ async fn a_removal_is_told_in_one_of_three_ways(db: Live) {
     }
 }
 
-/// So the array alone does not distinguish an append from a removal; the type of the count does, if the
-/// writes set it for that.
+/// So the array alone does not distinguish such an append from a removal.
 #[bucket_testkit::test]
 async fn an_append_to_an_emptied_array_is_told_as_the_whole_array(db: Live) {
     let notes = bucket(&db, &[]).await;
     let (fields, _) = updated(told(&notes, push(&["x", "y"])).await);
     let items = vec![doc! { "text": "x" }, doc! { "text": "y" }];
     assert_eq!(fields, doc! { "count": 2, "items": items });
-    let long = vec![doc! { "$set": { "items": [], "count": 0_i64 } }];
-    told(&notes, long).await;
-    let (fields, _) = updated(told(&notes, push(&["z"])).await);
-    assert_eq!(fields, doc! { "count": 1_i64, "items": [{ "text": "z" }] });
 }
 
 #[bucket_testkit::test]

@@ -255,7 +255,6 @@ impl<T: Bucket> Rewrite<T> {
         let times = items.clone().map(T::time);
         let summary = Summary::of(&T::SPEC, times, items.map(T::rollup_values));
         let document = raw(&WholeBucket {
-            moved: false,
             scope: &self.run.scope,
             id,
             count: elements.len(),

@@ -3,12 +3,12 @@
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
 use crate::{
-    protocol::command::{KeyScope, has_twins, open_index_keys},
+    protocol::command::{KeyScope, has_twins, open_index_keys, ring::no_ring},
     schema::{
         names::{NEWEST, SEALED},
         open_index::OpenIndex,
         slot::is_unsealed,
-        spec::BucketSpec,
+        spec::{BucketSpec, Ordinal},
     },
     value::rollup::Totals,
 };
@@ -153,6 +153,20 @@ pub(super) fn match_wrong_seals(ids: &[Bson]) -> Document {
 pub(super) fn match_open(spec: &BucketSpec, ids: &[Bson]) -> Document {
     let mut filter = open_buckets(spec);
     filter.insert("_id", doc! { "$in": ids });
+    filter
+}
+
+/// The empty buckets that may go: with numbers only open ones, since the others keep their places.
+pub(super) fn empty_buckets(spec: &BucketSpec) -> Document {
+    let mut filter = match spec.id.ordinal {
+        Ordinal::Number => open_buckets(spec),
+        _ => no_ring(),
+    };
+    filter.extend(doc! { "_id": { "$type": "string" }, spec.items: { "$size": 0 } });
+    filter.extend(
+        spec.key_names()
+            .map(|name| (name.to_owned(), doc! { "$exists": true }.into())),
+    );
     filter
 }
 

@@ -154,9 +154,9 @@ impl Verifier {
                 return Ok(Rebuilt::Not);
             }
             let update = command::set_rollup(self.spec, &totals, look.newest());
-            let fields = doc! { "_id": 1 };
-            let changed = (server.target_of(&scope)).change(unchanged, update, None, fields, None);
-            if changed.await?.is_some() {
+            let target = server.target_of(&scope);
+            let changed = target.change_read(unchanged, Some(update), None, None);
+            if changed.await? {
                 return Ok(Rebuilt::Now);
             }
         }

@@ -10,7 +10,7 @@ use crate::Result;
 /// How many buckets one command repairs.
 const BUCKETS_PER_COMMAND: usize = 1000;
 
-/// How many problems of each kind were repaired.
+/// How many problems of each kind were repaired, and how many `Empty` buckets were deleted.
 pub(crate) type Repaired = BTreeMap<&'static str, u64>;
 
 impl Verifier {
@@ -52,6 +52,11 @@ impl Verifier {
         add("SeveralOpen", self.seal_all_but_newest().await?);
         add("TakenSlot", self.seal_taken_slots().await?);
         add("OpenBeforeLast", self.seal_before_last().await?);
+        let empty = command::empty_buckets(self.spec);
+        add(
+            "Empty",
+            self.server.target().delete_many(empty, None).await?,
+        );
         for (bucket, kinds) in rollups {
             if let Rebuilt::Now = self.rebuild_rollup(&bucket).await? {
                 kinds.into_iter().for_each(|kind| add(kind, 1));

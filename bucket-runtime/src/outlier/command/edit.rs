@@ -5,7 +5,7 @@ use mongodb::bson::{Bson, Document, doc};
 use super::{OwnItems, ParentScope};
 use crate::{
     protocol::{
-        command::{Places, count_for_watches, equality},
+        command::{Places, equality},
         query::Query,
     },
     schema::names::SEALED,
@@ -57,7 +57,7 @@ impl ParentScope {
     ) -> Vec<Document> {
         let mut pipeline = vec![self.set_items(holder, places, elements)];
         if *holder == ItemHolder::Parent {
-            pipeline.extend(self.mark_change(None));
+            pipeline.push(self.mark_change(None));
         }
         pipeline
     }
@@ -65,9 +65,9 @@ impl ParentScope {
     /// Removes the items: a pipeline, which also corrects the count that the document keeps.
     pub(crate) fn take_out_of(&self, holder: &ItemHolder, places: &Places) -> Vec<Document> {
         let mut pipeline = vec![self.set_items(holder, places, Vec::new())];
-        pipeline.extend(match holder {
+        pipeline.push(match holder {
             ItemHolder::Parent => self.mark_change(Some((places.at.len() as i64).into())),
-            ItemHolder::Unnumbered(_) => Some(self.recount_extras()),
+            ItemHolder::Unnumbered(_) => self.recount_extras(),
         });
         pipeline
     }
@@ -82,17 +82,18 @@ impl ParentScope {
         *holder == ItemHolder::Parent && !self.spec.is_bounded
     }
 
-    /// Corrects the count of an extras document that has one, and seals a bucket that was full, since there must
-    /// be no second open bucket.
+    /// Corrects the count of an extras document that has one, and seals a bucket that was full or is empty now, since
+    /// there must be no second open bucket, and none that is empty.
     pub(super) fn recount_extras(&self) -> Document {
+        let size = doc! { "$size": format!("${}", self.spec.extra_items) };
         let was_full = doc! { "$gte": ["$count", self.extras.open.bound()] };
         let has_count = doc! { "$ne": [{ "$type": "$count" }, "missing"] };
-        let size = doc! { "$size": format!("${}", self.spec.extra_items) };
+        let is_closed = doc! { "$or": [was_full, { "$eq": [&size, 0] }] };
         let as_it_is = doc! { "$ifNull": [format!("${SEALED}"), "$$REMOVE"] };
-        // A missing count is less than any number, so a document of the manual's is never sealed.
+        // A document of the manual's has no count, and is never sealed.
         doc! { "$set": {
-            SEALED: { "$cond": [was_full, "$_id", as_it_is] },
-            "count": { "$cond": [has_count, count_for_watches(&size), "$$REMOVE"] },
+            SEALED: { "$cond": [{ "$and": [&has_count, is_closed] }, "$_id", as_it_is] },
+            "count": { "$cond": [has_count, size, "$$REMOVE"] },
         } }
     }
 

@@ -51,13 +51,17 @@ impl ParentScope {
 
     /// Replaces the item of the parent's array that has the same identity, if the parent has room for what the
     /// item grows by.
-    pub(crate) fn replace(&self, field: &str, element: Bson) -> Update {
+    pub(crate) fn replace(&self, field: &str, element: Bson) -> (Document, Vec<Document>) {
         let mut filter = self.with_identity(field, &element);
         if !self.spec.is_bounded {
             filter.insert("$expr", self.fits_in_place(field, &element));
         }
-        let place = format!("{}.$", self.spec.items);
-        Update::new(filter, doc! { "$set": { place: element } })
+        let replaced =
+            doc! { "$cond": [is_equal(field, &element), { "$literal": element }, "$$this"] };
+        let items = format!("${}", self.spec.items);
+        let items = doc! { "$map": { "input": items, "in": replaced } };
+        let replace = doc! { "$set": { self.spec.items: items } };
+        (filter, vec![replace, self.mark_change(None)])
     }
 
     /// Replaces the item with the same identity in an extras document without a number, which has no limit.
@@ -75,16 +79,19 @@ impl ParentScope {
 
     /// The condition that the parent has room for this item in place of the one with its identity.
     pub(crate) fn fits_in_place(&self, field: &str, element: &Bson) -> Document {
-        let of_item = format!("$$this.{field}");
-        let identity = doc! { "$literal": identity(field, element) };
-        let is_equal = doc! { "$eq": [of_item, identity] };
         let items = format!("${}", self.spec.items);
-        let old = doc! { "$filter": { "input": items, "cond": is_equal } };
+        let old = doc! { "$filter": { "input": items, "cond": is_equal(field, element) } };
         let old = doc! { "$map": { "input": old, "in": { "$bsonSize": "$$this" } } };
         let others = doc! { "$subtract": [{ "$bsonSize": "$$ROOT" }, { "$sum": old }] };
         let room = i64::from(self.spec.max_bytes) - value_size(element) as i64;
         doc! { "$lte": [others, room] }
     }
+}
+
+/// Whether an element of an array has this item's identity.
+fn is_equal(field: &str, element: &Bson) -> Document {
+    let of_element = doc! { "$ifNull": [format!("$$this.{field}"), null] };
+    doc! { "$eq": [of_element, { "$literal": identity(field, element) }] }
 }
 
 /// Those of these documents whose array holds an item with this item's identity.

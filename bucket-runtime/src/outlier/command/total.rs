@@ -26,8 +26,6 @@ pub(crate) fn find_wrong_totals(spec: &OutlierSpec, extras: &str, total: &str) -
 pub(super) fn subtract(total: &str, removed: Bson) -> Document {
     let stored = format!("${total}");
     let count = doc! { "$max": [0_i64, { "$subtract": [&stored, removed] }] };
-    // A push leaves a 64-bit total, so a change stream shows which of the two it was.
-    let count = doc! { "$convert": { "input": &count, "to": "int", "onError": &count } };
     // A parent of another program's may have none.
     let none = doc! { "$ifNull": [&stored, "$$REMOVE"] };
     doc! { total: { "$cond": [{ "$isNumber": &stored }, count, none] } }

@@ -10,7 +10,7 @@ use mongodb::{
     bson::{Array, Bson, Document, RawDocumentBuf, doc},
 };
 
-use self::buckets::{pack_before, pack_first};
+use self::buckets::pack;
 use crate::{
     Result,
     error::Kind,
@@ -182,10 +182,8 @@ impl SplitParent {
             return self.extras().modify(put, session).await.map(drop);
         }
         let first = self.first_id(scope.extras.all(), session).await?;
-        let buckets = match &first {
-            None => pack_first(scope, &items),
-            Some(id) => pack_before(scope, id.as_str().unwrap_or_default(), &items),
-        };
+        let next = first.as_ref().map(|id| id.as_str().unwrap_or_default());
+        let buckets = pack(scope, next, &items);
         let foreign = || Kind::ForeignId(first.unwrap_or(Bson::Null).to_string());
         let buckets = buckets.ok_or_else(|| self.0.error(foreign()))?;
         self.extras().insert_many(&buckets, session).await

@@ -2,7 +2,7 @@
 //!
 //! One change stream of the database shows both collections in one order. An item is pushed once, so what moves
 //! from a parent to its extras is not new: the event of the cut has no mark of a push, and the extras documents that
-//! a split inserts have a mark of their own (`read/watch/event.rs`).
+//! a split inserts have numbers below zero (`read/watch/event.rs`).
 
 use mongodb::{
     bson::{Bson, Document, doc},
@@ -56,14 +56,13 @@ impl<T: Outlier> Outliers<T> {
     /// ```
     ///
     /// The items of a parent that is inserted meanwhile are new. Edits, removals and deletions give no items, nor
-    /// does a move of items from a parent to its extras (`split_existing`, `repair`). Two changes look like pushes
-    /// if the struct has no [`total`](macro@crate::Outlier#total): an [`upsert_item`](Self::upsert_item) that
-    /// replaces an item of the parent's own array gives that item; and an edit of the own array of an outlier, or a
-    /// removal from it, can give the items that are left in it. With a total neither gives any.
+    /// does a move of items from a parent to its extras (`split_existing`, `repair`). One change looks like a push: an
+    /// edit of the own array of an outlier, or a removal from it, can give the items that are left in it.
     ///
     /// Extras documents that other programs wrote as the manual does give none, since their events do not name the
-    /// parent. If a command of your own removes items from a parent's array, it must also set the total to a
-    /// 32-bit number, or without a total change the flag between missing and `false`.
+    /// parent. A command of your own that edits or removes items of a parent's array gives what is left in it, unless
+    /// it changes the flag between missing and `false`. What such a command appends to an empty extras document of
+    /// ours comes in no watch.
     ///
     /// Only the events of a database have one order, so it watches the database, and both collections have to be in
     /// it. The server sends this parent's events alone. It needs a replica set or a sharded cluster, and gives what a
@@ -163,15 +162,19 @@ fn pushed_to_parent<T: Outlier>(
     Ok(bucket.into_items())
 }
 
-/// The items that an event pushed to an extras document of ours.
+/// The items that an event pushed to an extras document of ours. A split inserts those with numbers below zero.
 fn pushed_to_extras<T: Outlier>(
     target: Target<'_>,
     event: ChangeStreamEvent<Document>,
 ) -> Result<Vec<ExtraItem<T>>> {
-    let is_ours = matches!(event::document_id(&event), Bson::String(_));
-    let is_moved = event.operation_type == OperationType::Insert
-        && (event.full_document.as_ref()).is_some_and(|extras| extras.get_i64("count").is_ok());
-    match is_ours && !is_moved {
+    let is_new = match event::document_id(&event) {
+        Bson::String(id) => {
+            let number = id.rsplit_once('_').map_or("", |(_, number)| number);
+            event.operation_type != OperationType::Insert || !number.starts_with('-')
+        }
+        _ => false,
+    };
+    match is_new {
         true => event::appended_items(target, event),
         false => Ok(Vec::new()),
     }

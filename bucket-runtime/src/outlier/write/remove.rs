@@ -1,10 +1,13 @@
 //! Removes items from a parent and its extras.
 
 use futures_util::future::BoxFuture;
-use mongodb::{ClientSession, bson::Bson};
+use mongodb::{
+    ClientSession,
+    bson::{Bson, Document, doc},
+};
 
 use crate::{
-    Result,
+    Error, Result,
     outlier::{IdRef, Outlier, Outliers, parent_handle::ParentHandle},
     read::settings::session_setting,
     server::transaction::{self, Attempt},
@@ -12,8 +15,9 @@ use crate::{
 
 impl<T: Outlier> Outliers<T> {
     /// Removes all items that equal this one from the parent and its extras; returns whether there were any.
-    /// Two round trips, three with extras; with a [total](macro@crate::Outlier#total) a transaction of four or
-    /// five. Empty extras documents stay, with their numbers.
+    /// One round trip if the parent's own array holds it and there are no extras, else three; with a
+    /// [total](macro@crate::Outlier#total) a transaction of two or three more. An extras document that becomes empty
+    /// is deleted if it is the one that takes further items; the others stay, with their numbers.
     ///
     /// The parent keeps its flag and its free room: further items still go to the extras, which keeps their
     /// order. A dropped future may leave some of several equal items; repeat the call.
@@ -66,25 +70,33 @@ impl<'s> Remove<'s> {
 impl ParentHandle {
     /// Removes from the parent, then from every extras document: a value never moves between them.
     ///
-    /// An extras document that becomes empty stays. If it were deleted, a writer that has read the last
-    /// number and was then overtaken could use the number of a deleted one again, and its values would come
-    /// before those of higher numbers.
+    /// An extras document that becomes empty stays, unless it is the open one. If it were deleted, a writer that has
+    /// read the last number and was then overtaken could use the number of a deleted one again, and its values would
+    /// come before those of higher numbers. After the open one there is none.
     async fn pull(&self, value: &Bson, mut session: Option<&mut ClientSession>) -> Result<bool> {
         let (filter, pipeline) = self.scope.pull(value);
-        let parents = &self.collections.parents;
-        let pulled = parents.update_many(filter, pipeline, session.as_deref_mut());
-        // The filter names a single document, so a refused update has changed nothing.
-        let pulled = pulled
-            .await
-            .map_err(|error| self.parent().write_error(error));
-        let from_parent = pulled? > 0;
+        let flag = doc! { "_id": 0, self.scope.spec.flag: 1 };
+        let parent = self.parent();
+        let pulled = parent.change(filter, Some(pipeline), None, flag, session.as_deref_mut());
+        let pulled = pulled.await?;
+        let is_flagged = |parent: &Document| parent.get_bool(self.scope.spec.flag) == Ok(true);
+        if pulled.as_ref().is_some_and(|parent| !is_flagged(parent)) {
+            return Ok(true);
+        }
+        // With a total it is a transaction, of which nothing is left.
+        let may_stay = self.scope.spec.total.is_none();
+        let doubt = |is_changed: bool| {
+            move |error: Error| match is_changed && may_stay {
+                true => error.in_doubt(),
+                false => error,
+            }
+        };
+        let (extras, open) = (self.extras(), self.scope.holds_only(value));
+        let deleted = extras.delete_many(open, session.as_deref_mut()).await;
+        let is_found = deleted.map_err(doubt(pulled.is_some()))? > 0 || pulled.is_some();
         let (filter, pipeline) = self.scope.pull_extras(value);
-        let pulled = self.extras().update_many(filter, pipeline, session).await;
-        let from_extras = pulled.map_err(|error| match from_parent {
-            true => error.in_doubt(),
-            false => error,
-        })?;
-        Ok(from_parent || from_extras > 0)
+        let pulled = extras.update_many(filter, pipeline, session).await;
+        Ok(pulled.map_err(doubt(is_found))? > 0 || is_found)
     }
 }
 

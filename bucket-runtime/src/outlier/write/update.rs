@@ -104,10 +104,9 @@ impl<'s, T: Outlier, F: FnMut(&mut T) + Send> UpdateParent<'s, T, F> {
             }
             let unchanged = parent.scope.unchanged(&changes);
             let pipeline = parent.scope.change_fields(&changes);
-            let id = doc! { "_id": 1 };
-            let target = parent.parent();
-            let changed = target.change(unchanged, pipeline, None, id, self.session.as_deref_mut());
-            if changed.await?.is_some() {
+            let (target, session) = (parent.parent(), self.session.as_deref_mut());
+            let changed = target.change_read(unchanged, Some(pipeline), None, session);
+            if changed.await? {
                 return Ok(true);
             }
         }

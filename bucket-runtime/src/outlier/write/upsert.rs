@@ -151,12 +151,12 @@ impl ParentHandle {
         in_extras: bool,
         mut session: Option<&mut ClientSession>,
     ) -> Result<bool> {
-        let replace = || self.scope.replace(field, element.clone());
-        if self
-            .parent()
-            .update(replace, session.as_deref_mut())
-            .await?
-        {
+        let (filter, pipeline) = self.scope.replace(field, element.clone());
+        let id = doc! { "_id": 1 };
+        let replaced =
+            self.parent()
+                .change(filter, Some(pipeline), None, id, session.as_deref_mut());
+        if replaced.await?.is_some() {
             return Ok(true);
         }
         if !in_extras || !self.is_flagged(session.as_deref_mut()).await? {

@@ -2,7 +2,7 @@
 
 use mongodb::bson::{Bson, Document, doc};
 
-use super::{IndexedScope, Update, identity, identity_path};
+use super::{IndexedScope, Update, holds_items, identity, identity_path};
 use crate::{
     protocol::budget::Budget,
     schema::names::{CAPACITY, OVERSIZE, SEALED},
@@ -136,7 +136,7 @@ impl IndexedScope {
         mark.map_or_else(Document::new, |mark| doc! { CAPACITY: mark })
     }
 
-    /// Seals the bucket with this id, which has room by count but not for the next item. It never
+    /// Seals the bucket with this id, which has room by count but not for the next item, or is empty. It never
     /// inserts.
     pub(crate) fn seal(&self, id: &str) -> Update {
         let mut filter = self.open_bucket_anywhere();
@@ -157,6 +157,9 @@ impl IndexedScope {
     /// An upsert copies the key's equalities, which gives a new bucket its key fields; they are part of
     /// every write because a collection sharded by the key needs them there. All ids of the key are those that
     /// reads use: an item must not go where no read would find it.
+    ///
+    /// An empty bucket, which only another program leaves open, takes nothing: a change stream could not tell the
+    /// first append to it from a removal (`read/watch/event.rs`). The writer seals it.
     fn open_bucket(&self, items: &AppendedItems, ids: Document) -> Document {
         let elements = &items.elements;
         let mut filter = self.open_bucket_anywhere();
@@ -164,6 +167,7 @@ impl IndexedScope {
         // The index holds only counts below the capacity, so the filter must stay below it, too.
         let below = self.open.bound() + 1 - size(elements).max(1);
         filter.insert(self.spec.count, doc! { "$lt": below });
+        filter.extend([holds_items(self.spec.items)]);
         if let Some(budget) = Budget::of(self) {
             filter.insert(OVERSIZE, budget.leaves(items.oversize));
         }

@@ -109,6 +109,15 @@ impl KeyScope {
         filter
     }
 
+    /// The bucket of the items, provided that they are still as they were read, and all that it holds, or not all.
+    pub(crate) fn unchanged_among(&self, places: &Places, are_all: bool) -> Document {
+        let mut filter = self.unchanged(places);
+        let these = doc! { "$size": number(places.at.len()) };
+        let others = doc! { "$not": &these };
+        filter.insert(self.spec.items, if are_all { these } else { others });
+        filter
+    }
+
     /// Replaces the items with these elements.
     pub(crate) fn replace(
         &self,
@@ -138,18 +147,10 @@ impl KeyScope {
         }
         fields
     }
-
-    /// The bucket with this id, if it is empty and will stay so.
-    pub(crate) fn emptied(&self, id: &str) -> Document {
-        let mut filter = self.bucket(id);
-        filter.insert(self.spec.count, 0_i32);
-        filter.insert(SEALED, doc! { "$type": "string" });
-        filter
-    }
 }
 
 impl IndexedScope {
-    /// Removes the items, and seals the bucket if it was full, since there must be no second open one. A
+    /// Removes some of the items, and seals the bucket if it was full, since there must be no second open one. A
     /// bucket that was not open when it was read is sealed in any case: it may have been rewritten
     /// since, for another capacity.
     pub(crate) fn take_out(
@@ -165,11 +166,10 @@ impl IndexedScope {
         };
         let as_it_is = doc! { "$ifNull": [format!("${SEALED}"), "$$REMOVE"] };
         let size = doc! { "$size": format!("${}", self.spec.items) };
-        let new_count = count_for_watches(&size);
         vec![
             doc! { "$set": self.with(places, Vec::new(), kept) },
             doc! { "$set": {
-                self.spec.count: new_count,
+                self.spec.count: size,
                 SEALED: { "$cond": [was_full, "$_id", as_it_is] },
             } },
         ]
@@ -253,10 +253,4 @@ fn slice(array: &str, at: usize, length: usize) -> Document {
 /// An array is far shorter than 32 bits can count.
 fn number(place: usize) -> i32 {
     i32::try_from(place).unwrap_or(i32::MAX)
-}
-
-/// The count after a removal. To a change stream, an append to an empty array looks like the rest of a longer one,
-/// except for the type of the count, which the append leaves unchanged.
-pub(crate) fn count_for_watches(size: &Document) -> Document {
-    doc! { "$cond": [{ "$eq": [size, 0] }, 0_i64, size] }
 }

@@ -6,7 +6,7 @@ use super::{Query, clamped, key_projection, limit, projection};
 use crate::{
     protocol::command::{IndexedScope, KeyScope},
     schema::{
-        names::{OVERSIZE, SEALED},
+        names::{CAPACITY, OVERSIZE, SEALED},
         slot::is_unsealed,
         spec::BucketSpec,
     },
@@ -14,8 +14,8 @@ use crate::{
 
 impl Query {
     /// The first matching item of a key, as a bucket with this item alone, or with all items of its
-    /// bucket. The count's field holds the number of items before it, and `sealed` says whether the
-    /// bucket is open: no condition and no key field can have these two names.
+    /// bucket. The count's field holds the number of items before it, `capacity` the number of all, and `sealed` says
+    /// whether the bucket is open: no condition and no key field can have these names.
     pub(crate) fn first_place(
         &self,
         spec: &BucketSpec,
@@ -40,6 +40,7 @@ impl Query {
         place.insert(spec.count, Bson::Int32(1));
         place.insert(OVERSIZE, Bson::Int32(1));
         place.insert(SEALED, format!("${SEALED}.open_in"));
+        place.insert(CAPACITY, format!("${SEALED}.length"));
         if with_all {
             place.insert(spec.items, format!("${SEALED}.items"));
         }
@@ -72,6 +73,7 @@ impl Query {
             spec.count: "$at",
             spec.items: elements,
             SEALED: format!("$bucket.{SEALED}.open_in"),
+            CAPACITY: format!("$bucket.{SEALED}.length"),
         };
         stages.push(doc! { "$replaceWith": { "$mergeObjects": ["$bucket", place] } });
         stages
@@ -81,10 +83,12 @@ impl Query {
     /// what the whole bucket says.
     fn matches(&self, spec: &BucketSpec, scope: &IndexedScope, with_all: bool) -> Vec<Document> {
         let items = format!("${}", spec.items);
-        let has_room = doc! { "$lt": [{ "$size": &items }, scope.open.bound()] };
+        let length = doc! { "$size": &items };
+        let has_room = doc! { "$lt": [&length, scope.open.bound()] };
         let is_open = doc! { "$and": [is_unsealed(), has_room] };
         let slot = doc! { "$ifNull": [format!("${SEALED}"), 0_i32] };
-        let mut kept = doc! { "open_in": { "$cond": [is_open, slot, null] } };
+        let open_in = doc! { "$cond": [is_open, slot, null] };
+        let mut kept = doc! { "open_in": open_in, "length": length };
         if with_all {
             kept.insert("items", &items);
         }

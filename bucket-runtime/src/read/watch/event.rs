@@ -1,16 +1,15 @@
 //! Which new items an event of the server contains.
 //!
-//! A change stream shows how a document changed, and not which command changed it. An
-//! append changes `count` and sets places of the array (`items.7`), an edit leaves the count, and a removal
-//! shows a truncation, the whole array, or the whole document. The first append to an emptied bucket shows the
-//! whole array, too. So a removal that empties a bucket writes a 64-bit `count`, which the append keeps; every
-//! other removal writes a 32-bit one. `tests/live/server_claims/watch.rs` proves this.
+//! A change stream shows how a document changed, and not which command changed it. An append changes `count` and sets
+//! places of the array (`items.7`), an edit leaves the count, and a removal shows a truncation, the whole array, or the
+//! whole document. An append to an empty array would show the whole array, too, so nothing is appended to an empty
+//! bucket: a removal that would leave an open one empty deletes it, and a writer seals one that another program has
+//! left. `tests/live/server_claims/watch.rs` proves this.
 //!
-//! The array of a parent has a count only if the struct has a total: every push leaves a 64-bit one, and a removal a
-//! 32-bit one. Without a total, an edit of a parent that is not an outlier, or a removal from it, changes the flag
-//! between missing and `false`. A flag that is `true` must stay, so in the own array of an outlier both can look like
-//! an append.
-//! A split inserts extras documents with a 64-bit count, and an append opens them with a 32-bit one.
+//! A push to the empty array of a parent shows the whole array. An edit of a parent that is not an outlier, or a removal
+//! from it, changes the flag between missing and `false`. A flag that is `true` must stay, so in the own array of an
+//! outlier both can look like an append.
+//! The extras documents that a split inserts have numbers below zero.
 
 use mongodb::{
     bson::{Bson, Document},
@@ -29,38 +28,29 @@ use crate::{
     value::{bytes, shell::shell, stored_bucket::StoredBucket},
 };
 
-/// The field by which the event of an update shows whether it appended what it shows of the array.
-#[derive(Clone, Copy)]
-enum AppendMark {
-    /// An append changes this count. It leaves a 64-bit one if the array was empty, and a removal a 32-bit one.
-    Count(&'static str),
-    /// An append leaves this flag alone.
-    Flag(&'static str),
-}
-
 /// The fields by which an event shows an append.
 #[derive(Clone, Copy)]
 pub(crate) struct AppendMarks {
     items: &'static str,
-    mark: AppendMark,
+    /// The count of a bucket, which an append changes, or the flag of a parent, which a push leaves alone.
+    mark: &'static str,
+    is_of_bucket: bool,
 }
 
 impl AppendMarks {
     pub(crate) const fn of_buckets(spec: &BucketSpec) -> Self {
         Self {
             items: spec.items,
-            mark: AppendMark::Count(spec.count),
+            mark: spec.count,
+            is_of_bucket: true,
         }
     }
 
     pub(crate) const fn of_parents(spec: &OutlierSpec) -> Self {
-        let mark = match spec.total {
-            Some(total) => AppendMark::Count(total),
-            None => AppendMark::Flag(spec.flag),
-        };
         Self {
             items: spec.items,
-            mark,
+            mark: spec.flag,
+            is_of_bucket: false,
         }
     }
 
@@ -68,29 +58,19 @@ impl AppendMarks {
     fn is_append(self, update: &UpdateDescription) -> bool {
         let updated = &update.updated_fields;
         let is_cut = (update.truncated_arrays.as_ref()).is_some_and(|arrays| !arrays.is_empty());
-        !is_cut
-            && match self.mark {
-                AppendMark::Count(count) => match updated.get(count) {
-                    None => false,
-                    Some(Bson::Int64(_)) => true,
-                    Some(_) => !updated.contains_key(self.items),
-                },
-                AppendMark::Flag(flag) => {
-                    !updated.contains_key(flag)
-                        && !update.removed_fields.iter().any(|name| name == flag)
-                }
-            }
+        let is_unset = update.removed_fields.iter().any(|name| name == self.mark);
+        let is_marked = (is_unset || updated.contains_key(self.mark)) == self.is_of_bucket;
+        let may_be_rest = self.is_of_bucket && updated.contains_key(self.items);
+        !is_cut && is_marked && !may_be_rest
     }
 }
 
 /// The elements that an event appended, in order, and the index of the first of them in the array; none if it did
 /// something else.
 ///
-/// An append is either an insert, or an update that sets elements of the array and has the mark. An edit does
-/// not change the count. A removal shortens the array; the event shows it as the whole array, as a truncation,
-/// or as the whole document (`replace`), depending on which is the shortest. The event of the first append to an
-/// emptied array shows the whole array, too: of these two, only the append leaves a 64-bit count, since a removal
-/// from a bucket writes one only if it leaves nothing, and one from a parent never.
+/// An append is either an insert, or an update that sets elements of the array and has the mark. A removal shortens
+/// the array; the event shows it as the whole array, as a truncation, or as the whole document (`replace`), depending
+/// on which is the shortest.
 pub(crate) fn appended(
     marks: AppendMarks,
     event: ChangeStreamEvent<Document>,

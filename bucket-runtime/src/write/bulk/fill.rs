@@ -49,7 +49,9 @@ impl Load {
                     continue;
                 };
                 if batch.is_empty() {
-                    // The first item cannot be written as BSON; this reports why.
+                    // The bucket is empty, and gets sealed; or the first item cannot be written as BSON, and this
+                    // reports why.
+                    key_items.newest_bucket = NewestBucket::MustRead;
                     self.append(key_items.take_first(1)).await;
                     continue;
                 }

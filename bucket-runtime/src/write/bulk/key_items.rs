@@ -113,7 +113,6 @@ impl KeyItems {
         let items = bucket.indexes.iter().map(|index| self.item(*index));
         let times = items.clone().map(|item| item.time());
         let document = raw(&WholeBucket {
-            moved: false,
             scope: &self.scope,
             id: &bucket.id,
             count: bucket.indexes.len(),

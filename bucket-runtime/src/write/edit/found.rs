@@ -12,7 +12,7 @@ use crate::{
     error::Kind,
     protocol::command::{Places, StoredItems},
     read::reader::Reader,
-    schema::names::{OVERSIZE, SEALED},
+    schema::names::{CAPACITY, OVERSIZE, SEALED},
     schema::slot::IndexSlot,
     value::{bytes, element::whole, stored_bucket::StoredBucket, unreadable::read_value},
 };
@@ -27,6 +27,8 @@ pub(crate) struct FoundItems<T: Bucket> {
     pub(super) items: Vec<Result<T, UnreadableItem>>,
     /// Whether the bucket is open, judged by the last known capacity.
     pub(super) open_in: Option<IndexSlot>,
+    /// Whether all items of the bucket match.
+    pub(super) are_all: bool,
 }
 
 /// An item that cannot be read.
@@ -51,6 +53,8 @@ impl<T: Bucket> FoundItems<T> {
             one => Vec::from_iter(one.as_ref().and_then(whole)),
         };
         let at = at.into_iter().filter_map(|at| usize::try_from(at).ok());
+        let at = Vec::from_iter(at);
+        let length = field(CAPACITY).as_ref().and_then(whole);
         let open_in = match field(SEALED) {
             Some(Bson::Int32(0)) => Some(IndexSlot::FIRST),
             slot => IndexSlot::of_bucket(slot.as_ref()),
@@ -60,10 +64,11 @@ impl<T: Bucket> FoundItems<T> {
         let items = read_items(&read.key, &elements);
         Ok(Self {
             open_in,
+            are_all: length.and_then(|length| length.try_into().ok()) == Some(at.len()),
             oversize,
             places: Places {
                 bucket,
-                at: at.collect(),
+                at,
                 stored: match keeps_summary {
                     true => StoredItems::Array(elements),
                     false => StoredItems::Elements(elements),
@@ -80,6 +85,7 @@ impl<T: Bucket> FoundItems<T> {
         let items = read_items(&key, &elements);
         Self {
             open_in: None,
+            are_all: false,
             oversize: 0,
             places: Places {
                 bucket: String::new(),

@@ -85,13 +85,12 @@ impl<T: Bucket> Buckets<T> {
     /// ```
     ///
     /// For each bucket all of [`remove_item`](Self::remove_item) holds: one update removes the items and
-    /// corrects what the bucket keeps; a bucket that was full is sealed; an empty sealed one is deleted
-    /// with the ordinals `{date}` and `{date:millis}`. With time windows, if the filter is a range of
-    /// times alone, buckets whose whole window lies in the range are deleted without a look at their
-    /// items.
+    /// corrects what the bucket keeps; a bucket that was full is sealed; one that would be empty is deleted, unless it
+    /// is numbered, and full or sealed. With time windows, if the filter is a range of times alone, buckets whose whole
+    /// window lies in the range are deleted without a look at their items.
     ///
-    /// Round trips: one for 500 buckets that may hold a match, and two for each of these buckets, three if
-    /// it becomes empty; one for a bucket that is deleted as a whole. After an error or a dropped future,
+    /// Round trips: one for 500 buckets that may hold a match, and two for each of these buckets; one for a bucket that
+    /// is deleted as a whole. After an error or a dropped future,
     /// some buckets are done: call it again to go on.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use mongodb::{
     ClientSession,
-    bson::{Document, RawDocumentBuf, doc},
+    bson::{Document, RawDocumentBuf},
 };
 
 use super::{
@@ -13,17 +13,13 @@ use super::{
     step::{Planned, Step},
 };
 use crate::{
-    Bucket, Error, Result,
+    Bucket, Result,
     error::Kind,
     protocol::query::Query,
     read::reader::Reader,
-    schema::{
-        names::SEALED,
-        slot::IndexSlot,
-        spec::{BucketSpec, Ordinal},
-    },
+    schema::spec::BucketSpec,
     server::current_index::IndexDeadline,
-    value::element::{document_size, whole},
+    value::element::document_size,
     write::engine::{Engine, TRIES, pause},
 };
 
@@ -91,32 +87,20 @@ impl<T: Bucket> Editor<T> {
                 pipeline,
                 hint,
             } = self.step(&found, change)?;
-            self.check_size(&unchanged, &pipeline)?;
-            let (target, scope) = (self.reader.target(), &self.reader.scope);
-            let fields = doc! { "_id": 0, scope.spec.count: 1, SEALED: 1 };
-            let changed = target
-                .change(unchanged, pipeline, hint, fields, session.as_deref_mut())
-                .await;
-            let left = match changed {
-                Ok(Some(left)) => left,
-                Ok(None) => continue,
+            self.check_size(&unchanged, pipeline.as_deref().unwrap_or_default())?;
+            let (target, session) = (self.reader.target(), session.as_deref_mut());
+            let is_in_session = session.is_some();
+            match target.change_read(unchanged, pipeline, hint, session).await {
+                Ok(true) => return Ok(output),
+                Ok(false) => {}
                 Err(error) if error.is(&Kind::MissingIndex) => {
-                    let (index, is_in_session) = (&self.engine.index, session.is_some());
+                    let index = &self.engine.index;
                     index
                         .wait_unless_in_session(Self::SPEC, &mut deadline, error, is_in_session)
                         .await?;
-                    continue;
                 }
                 Err(error) => return Err(error),
-            };
-            if Self::is_to_be_deleted(&left) {
-                let deleted = target
-                    .delete_one(scope.emptied(&found.places.bucket), session)
-                    .await;
-                // The items are gone all the same.
-                deleted.map_err(Error::in_doubt)?;
             }
-            return Ok(output);
         }
         Err(self.reader.target().error(Kind::Contended(TRIES)))
     }
@@ -153,13 +137,5 @@ impl<T: Bucket> Editor<T> {
         first
             .map(|row| FoundItems::read(&self.reader, row, Self::KEEPS_SUMMARY))
             .transpose()
-    }
-
-    /// Whether a bucket with these remaining fields may be deleted: it takes no further items, and a new
-    /// bucket with its id would mean the same.
-    fn is_to_be_deleted(left: &Document) -> bool {
-        let is_empty = left.get(T::SPEC.count).and_then(whole) == Some(0);
-        let by_moment = matches!(T::SPEC.id.ordinal, Ordinal::Seconds | Ordinal::Millis);
-        is_empty && by_moment && IndexSlot::is_closed_by(left.get(SEALED))
     }
 }

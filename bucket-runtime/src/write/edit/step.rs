@@ -17,7 +17,10 @@ use crate::{
         command::{IndexedScope, KeptFields, before_all_windows},
     },
     read::reader::Reader,
-    schema::names::OVERSIZE,
+    schema::{
+        names::{OVERSIZE, SEALED},
+        spec::Ordinal,
+    },
     value::{
         bytes,
         element::value_size,
@@ -28,11 +31,12 @@ use crate::{
     write::item::{self, UntypedItem},
 };
 
-/// The update that changes the items.
+/// The update that changes the items, or the deletion of their bucket.
 pub(super) struct Step {
     /// The filter: the bucket, provided that it is still as it was read.
     pub(super) unchanged: Document,
-    pub(super) pipeline: Vec<Document>,
+    /// None if the bucket is to be deleted.
+    pub(super) pipeline: Option<Vec<Document>>,
     /// The index for the filter, if it matters which one.
     pub(super) hint: Option<&'static str>,
 }
@@ -142,20 +146,32 @@ impl<T: Bucket> Editor<T> {
     }
 
     /// The step that removes the items, which took `freed` bytes beyond their shares; `found` holds the others.
+    ///
+    /// A bucket that holds no other is deleted, unless it is closed and its number keeps its place.
     fn removal_step(&self, found: &FoundItems<T>, freed: i64) -> Result<Step> {
         let kept = self.kept_fields(found, -freed);
         let Reader { scope, .. } = &self.reader;
-        let mut unchanged = scope.unchanged(&found.places);
+        let is_open = found.open_in.is_some();
+        let stays = T::SPEC.id.ordinal == Ordinal::Number && !is_open;
+        let mut unchanged = match stays {
+            true => scope.unchanged(&found.places),
+            false => scope.unchanged_among(&found.places, found.are_all),
+        };
         // A writer that does not know of a changed capacity would take a full bucket for an open one and
         // not seal it. So an open bucket is found by the index whose name contains the capacity.
-        let open_in = found.open_in.filter(|_| !T::SPEC.has_aliases());
-        let hint = open_in.map(|slot| {
-            unchanged.extend(scope.clone().in_slot(slot).open_bucket_anywhere());
-            scope.open.name
+        // Under a former name of a key field it is not in that index.
+        let hint = found.open_in.and_then(|slot| {
+            unchanged.insert(SEALED, slot.condition());
+            let open = scope.clone().in_slot(slot).open_bucket_anywhere();
+            (!T::SPEC.has_aliases()).then(|| {
+                unchanged.extend(open);
+                scope.open.name
+            })
         });
+        let is_deleted = found.are_all && !stays;
         Ok(Step {
             unchanged,
-            pipeline: scope.take_out(&found.places, found.open_in.is_some(), kept),
+            pipeline: (!is_deleted).then(|| scope.take_out(&found.places, is_open, kept)),
             hint,
         })
     }
@@ -184,7 +200,7 @@ impl<T: Bucket> Editor<T> {
         Ok(Step {
             unchanged,
             hint: None,
-            pipeline: scope.replace(&found.places, elements, kept),
+            pipeline: Some(scope.replace(&found.places, elements, kept)),
         })
     }
 

@@ -126,8 +126,8 @@ impl<T: Bucket> Sweep<'_, T> {
                 let fields = doc! { "_id": 0, T::SPEC.count: 1 };
                 let session = self.session.as_deref_mut();
                 let target = self.engine.target_of(&scope);
-                let deleted = target.take(scope.bucket(&id), fields, session).await?;
-                let count = deleted.and_then(|deleted| whole(deleted.get(T::SPEC.count)?));
+                let deleted = target.change(scope.bucket(&id), None, None, fields, session);
+                let count = (deleted.await?).and_then(|deleted| whole(deleted.get(T::SPEC.count)?));
                 let items = count.and_then(|count| count.try_into().ok()).unwrap_or(0);
                 self.report(items);
             }

@@ -254,8 +254,8 @@ impl<W> Batch<W> {
             NewestBucket::Unknown if self.is_contended() => (1, None),
             _ => (self.max_in_new_bucket(), None),
         };
-        if let NewestBucket::Open { id, oversize, .. } = newest_bucket
-            && !self.has_room_for(&self.entries[begin].1, *oversize)
+        if let NewestBucket::Open { id, room, oversize } = newest_bucket
+            && !self.has_room_for(&self.entries[begin].1, *room, *oversize)
         {
             return Ok(Some(Self::seal(scope, id, sent)));
         }
@@ -394,9 +394,9 @@ impl<W> Batch<W> {
         (self.capacity() - 1).max(1)
     }
 
-    /// Whether an open bucket with this oversize has room for the item.
-    pub(super) fn has_room_for(&self, entry: &Entry, oversize: i64) -> bool {
-        Packer::with_room(&self.scope, 1, Some(oversize)).takes(entry.size)
+    /// Whether an open bucket with this room and oversize takes the item.
+    pub(super) fn has_room_for(&self, entry: &Entry, room: usize, oversize: i64) -> bool {
+        Packer::with_room(&self.scope, room, Some(oversize)).takes(entry.size)
     }
 
     /// Whether other writers won several races in a row.

@@ -162,11 +162,11 @@ impl<W> Batch<W> {
             && (self.len() > self.max_in_new_bucket() || would_not_learn)
     }
 
-    /// Whether the open bucket has too few bytes left for the next item.
+    /// Whether the open bucket takes nothing, or has too few bytes left for the next item.
     fn is_cramped(&self) -> bool {
         match (&self.newest_bucket, self.front()) {
-            (NewestBucket::Open { oversize, .. }, Some(next)) => {
-                !self.has_room_for(next, *oversize)
+            (NewestBucket::Open { room, oversize, .. }, Some(next)) => {
+                !self.has_room_for(next, *room, *oversize)
             }
             _ => false,
         }

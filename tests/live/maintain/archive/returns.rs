@@ -311,7 +311,7 @@ async fn g5_emptied_numbers_are_filled_in_order(db: Live) {
     assert_eq!(Numbered::verify(&db).await.unwrap().problems, []);
 }
 
-/// A window that was emptied is filled again, and watchers see nothing new; one that a late item opened again is not.
+/// A window that was emptied is filled again; one that a late item opened again is not.
 #[bucket_testkit::test]
 async fn g3_an_emptied_window_is_filled_and_a_late_item_stays(db: Live) {
     let visits = Hours::buckets(&db).await.unwrap();

@@ -12,43 +12,29 @@ use crate::{
     value::element::{raw, value_size},
 };
 
-/// Packs items of a parent without extras into buckets: numbered from 0, with the last one open. `None` if
-/// there are no such numbers.
-pub(crate) fn pack_first(scope: &ParentScope, items: &[Bson]) -> Option<Vec<RawDocumentBuf>> {
-    let packs = pack_items(scope, items);
-    let last = packs.len().checked_sub(1);
-    numbered(scope, 0, items, packs, last)
-}
-
-/// Packs items of a parent that already has pushed extras. The parent's own items are older, so their
-/// buckets take the numbers before the first one, below zero if necessary. None of them is open: the open
-/// bucket is at the other end.
-pub(crate) fn pack_before(
+/// Packs items of a parent into buckets before `next`, the first extras document that is there. The parent's own items
+/// are older, so their buckets take the numbers before that one, or before 0. The last bucket is open if there are
+/// no others: the open one is at the other end. `None` if there are no such numbers.
+///
+/// Numbers below zero show a change stream that their items were stored before.
+pub(crate) fn pack(
     scope: &ParentScope,
-    first: &str,
-    items: &[Bson],
-) -> Option<Vec<RawDocumentBuf>> {
-    let first = id::parse_signed(first.strip_prefix(&scope.extras.prefix)?)?;
-    let packs = pack_items(scope, items);
-    let first = first.checked_sub_unsigned(packs.len() as u64)?;
-    numbered(scope, first, items, packs, None)
-}
-
-/// Buckets numbered from `first`, all but the open one sealed or full.
-fn numbered(
-    scope: &ParentScope,
-    first: i64,
+    next: Option<&str>,
     mut items: &[Bson],
-    packs: Vec<Pack>,
-    open: Option<usize>,
 ) -> Option<Vec<RawDocumentBuf>> {
     let extras = &scope.extras;
+    let end = match next {
+        Some(next) => id::parse_signed(next.strip_prefix(&extras.prefix)?)?.min(0),
+        None => 0,
+    };
+    let packs = packs(extras, items.iter().map(value_size));
+    let first = end.checked_sub_unsigned(packs.len() as u64)?;
+    let open = packs.len().checked_sub(1).filter(|_| next.is_none());
     let mut bucket = |(n, pack): (usize, Pack)| {
         let (elements, rest) = items.split_at(pack.len);
         items = rest;
         let number = id::signed(first.checked_add_unsigned(n as u64)?)?;
         let bucket = WholeBucket {
-            moved: true,
             scope: extras,
             id: &extras.id(&number),
             count: elements.len(),
@@ -60,9 +46,4 @@ fn numbered(
         raw(&bucket).ok()
     };
     packs.into_iter().enumerate().map(&mut bucket).collect()
-}
-
-/// Decides which successive items share a bucket.
-fn pack_items(scope: &ParentScope, items: &[Bson]) -> Vec<Pack> {
-    packs(&scope.extras, items.iter().map(value_size))
 }

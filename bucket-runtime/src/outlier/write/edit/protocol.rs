@@ -243,9 +243,8 @@ impl ParentEditor {
         let unchanged = scope.unchanged_in(holder, &found.places, grown);
         editor.check_size(&unchanged, &pipeline)?;
         let target = self.naming(holder).0.target_of(&scope.extras);
-        let id = doc! { "_id": 1 };
-        let changed = target.change(unchanged, pipeline, None, id, session.as_deref_mut());
-        if changed.await?.is_some() {
+        let changed = target.change_read(unchanged, Some(pipeline), None, session.as_deref_mut());
+        if changed.await? {
             return Ok(true);
         }
         if grown > 0 && scope.limits_bytes(holder) {

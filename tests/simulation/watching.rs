@@ -1,0 +1,119 @@
+//! A watch of all items beside the writers, and another program that leaves empty buckets.
+
+use std::time::Duration;
+
+use bucket_runtime::{
+    WatchToken,
+    bson::{Bson, Document, doc},
+};
+use futures_util::StreamExt;
+use tokio::time::timeout;
+
+use crate::{
+    handle::Handle,
+    judge::{buckets, items, stored},
+    network::Network,
+    schedule::random_pause,
+    tasks::JoinSet,
+    world::World,
+};
+
+/// How long a watch waits for an event at the end: longer than the server does.
+const NO_EVENT: Duration = Duration::from_secs(2);
+
+/// A watch that began before the writers did.
+pub(crate) struct Watching<H> {
+    network: Network,
+    handle: H,
+    beginning: WatchToken,
+    /// Whether an item is given once: no two writers append it, and no edit looks like an append.
+    is_exact: bool,
+}
+
+impl<H: Handle> Watching<H> {
+    pub(crate) async fn new(network: &Network, handle: &H, is_exact: bool) -> Self {
+        let watch = handle.watch().await.expect("a watch");
+        Self {
+            network: network.clone(),
+            handle: handle.clone(),
+            beginning: watch.token().clone(),
+            is_exact,
+        }
+    }
+
+    /// Begins to leave empty buckets.
+    pub(crate) fn begin(&self, calls: &mut JoinSet<()>) {
+        let network = self.network.clone();
+        calls.spawn(async move {
+            for _ in 0..8 {
+                random_pause(&network).await;
+                leave_empty::<H>(&mut network.world());
+            }
+        });
+    }
+
+    /// The watch has given each item that is stored.
+    pub(crate) async fn finish(self) {
+        let watch = self.handle.watch().resume_after(&self.beginning);
+        let mut watch = watch.await.expect("a watch");
+        let mut given = Vec::new();
+        while let Ok(Some(item)) = timeout(NO_EVENT, watch.next()).await {
+            given.push(H::number(&item.expect("an item")));
+        }
+        let mut world = self.network.world();
+        world.note(|| format!("watched: {given:?}"));
+        let mut stored = stored(&world.primary.store);
+        let parents = world.primary.parents.documents.iter();
+        stored.extend(parents.flat_map(|parent| items(parent)).map(|(n, _)| n));
+        let times = |n: &i64| given.iter().filter(|given| *given == n).count();
+        let lost = stored.iter().find(|n| times(n) == 0);
+        let twice = given.iter().find(|n| self.is_exact && times(n) > 1);
+        if let Some(n) = lost.or(twice) {
+            let times = times(n);
+            world.fail(format!("G1: a watch gives item {n} {times} times"));
+        }
+    }
+}
+
+/// Another program opens a bucket without items after the last one of some key, unless one is open.
+fn leave_empty<H: Handle>(world: &mut World) {
+    let sensor = world.below(2) as i64;
+    let is_long = world.below(2) == 0;
+    let of_key = |bucket: &&Document| bucket.get_i64("sensor") == Ok(sensor);
+    let of_key = buckets(&world.primary.store).filter(of_key);
+    let ids = of_key.filter_map(|bucket| Some((bucket.get_str("_id").ok()?, bucket)));
+    let Some((last, bucket)) = ids.max_by_key(|(id, _)| *id) else {
+        return;
+    };
+    let Some(id) = next_id(last, H::is_in_order()) else {
+        return;
+    };
+    let count = match is_long {
+        true => Bson::Int64(0),
+        false => Bson::Int32(0),
+    };
+    let mut empty = doc! { "_id": id, "sensor": sensor, "count": count, "items": [] };
+    empty.extend(
+        bucket
+            .get("window")
+            .map(|window| ("window".to_owned(), window.clone())),
+    );
+    let command = doc! { "insert": "buckets", "documents": [empty] };
+    let before = world.primary.clone();
+    if world.primary.carry_out(&command, 0).is_ok() {
+        world.note(|| format!("another program leaves an empty bucket: {command}"));
+        world.note_changes(&before);
+        world.replicate();
+        world.judge();
+    }
+}
+
+/// The next number, or the id of the same moment with the next suffix.
+fn next_id(last: &str, is_numbered: bool) -> Option<String> {
+    let (begin, end) = last.rsplit_once('_')?;
+    match (is_numbered, end.len()) {
+        (true, _) => Some(format!("{begin}_{:010}", end.parse::<u64>().ok()? + 1)),
+        (false, 6) => Some(format!("{begin}_{:06}", end.parse::<u64>().ok()? + 1)),
+        (false, _) => Some(format!("{last}_000001")),
+    }
+}
