@@ -170,7 +170,7 @@ impl Simulator {
         }
         let is_exact = H::IS_OF_BUCKETS && !scenario.shares;
         let watching = match scenario.watches {
-            true => Some(Watching::new(network, &handles[0], is_exact).await),
+            true => Some(Watching::<H>::new(network, &self.client, is_exact).await),
             false => None,
         };
         network.world().is_rough = true;

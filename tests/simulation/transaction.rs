@@ -160,7 +160,11 @@ impl World {
         if self.is_held(&places) {
             return Err(write_conflict());
         }
+        let before = self.has_events.then(|| open.own.clone());
         let effect = open.own.carry_out(command, at)?;
+        before
+            .iter()
+            .for_each(|before| open.own.note_events(before));
         let has_changed = |place| open.passed.contains(place);
         let is_guarded = self.undone != Some(Safeguard::Conflicts);
         if is_guarded && places.iter().any(has_changed) {
@@ -211,7 +215,7 @@ impl World {
             let before = self.primary.clone();
             self.primary.take_changes(&open.own, &open.base);
             (self.primary.committed).insert(session.to_owned(), number);
-            self.note_changes(&before);
+            self.look_at_changes(&before);
             // Also what it has changed back.
             let others = self.transactions.values_mut();
             others.for_each(|other| other.passed.extend_from_slice(&open.touched));

@@ -5,6 +5,7 @@ use std::time::Duration;
 use bucket_runtime::{
     WatchToken,
     bson::{Bson, Document, doc},
+    mongodb::Client,
 };
 use futures_util::StreamExt;
 use tokio::time::timeout;
@@ -15,7 +16,7 @@ use crate::{
     network::Network,
     schedule::random_pause,
     tasks::JoinSet,
-    world::World,
+    world::{Answered, World},
 };
 
 /// How long a watch waits for an event at the end: longer than the server does.
@@ -31,11 +32,13 @@ pub(crate) struct Watching<H> {
 }
 
 impl<H: Handle> Watching<H> {
-    pub(crate) async fn new(network: &Network, handle: &H, is_exact: bool) -> Self {
+    pub(crate) async fn new(network: &Network, client: &Client, is_exact: bool) -> Self {
+        // A process of its own, which does not end.
+        let handle = H::open(&client.database("w0"), false, 0).await;
         let watch = handle.watch().await.expect("a watch");
         Self {
             network: network.clone(),
-            handle: handle.clone(),
+            handle,
             beginning: watch.token().clone(),
             is_exact,
         }
@@ -99,8 +102,12 @@ fn leave_empty<H: Handle>(world: &mut World) {
             .map(|window| ("window".to_owned(), window.clone())),
     );
     let command = doc! { "insert": "buckets", "documents": [empty] };
+    if world.is_blocked("another", &command, 0) {
+        return;
+    }
     let before = world.primary.clone();
-    if world.primary.carry_out(&command, 0).is_ok() {
+    if let Ok(effect) = world.primary.carry_out(&command, 0) {
+        world.record("another", &command, 0, &Ok(Answered::Wrote(effect, false)));
         world.note(|| format!("another program leaves an empty bucket: {command}"));
         world.note_changes(&before);
         world.replicate();

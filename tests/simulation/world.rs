@@ -146,6 +146,9 @@ impl State {
         self.parents.take_changes(&from.parents, &base.parents);
         self.progress.take_changes(&from.progress, &base.progress);
         self.migrated.take_changes(&from.migrated, &base.migrated);
+        // One for each statement of the transaction.
+        let events = from.events.iter().skip(base.events.len());
+        self.events.extend(events.cloned());
     }
 }
 
@@ -318,11 +321,16 @@ impl World {
         }
     }
 
-    /// Tells open transactions what has changed. A bucket may have more items than before only up to the capacity.
+    /// Notes the events of what has changed, and looks at it.
     pub(crate) fn note_changes(&mut self, before: &State) {
         if self.has_events {
             self.primary.note_events(before);
         }
+        self.look_at_changes(before);
+    }
+
+    /// Tells open transactions what has changed. A bucket may have more items than before only up to the capacity.
+    pub(crate) fn look_at_changes(&mut self, before: &State) {
         self.tell_transactions(before);
         if let Some(broken) = judge::growth(self, before) {
             self.fail(broken);
