@@ -96,7 +96,7 @@ fn a_ring_that_turns_unasked() {
 #[test]
 fn a_known_bucket_that_is_not_full_then() {
     let removes = vec![Call::Remove(item(0, 0))];
-    let mut config = config("unfilled", 3, vec![appends(0, &[2, 4]), removes]);
+    let mut config = config("unfilled", 3, vec![appends(0, &[2, 5]), removes]);
     config.rules.fills_exactly = false;
     assert_eq!(broken(&config), "G5/O5");
 }

@@ -46,7 +46,7 @@ async fn an_item_is_replaced_where_it_is_or_pushed(Recorded(db, record): Recorde
         record.names().join(" ")
     };
     assert_eq!(sends(1).await, "findAndModify");
-    let in_extras = "findAndModify aggregate findAndModify";
+    let in_extras = "findAndModify find aggregate findAndModify";
     assert_eq!(sends(7).await, in_extras);
     users.insert(&User3::new(2, [])).await.unwrap();
     record.take();
