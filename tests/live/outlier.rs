@@ -23,6 +23,8 @@ pub(crate) mod manual;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod mixed;
 #[cfg(not(feature = "bson-3"))]
+pub(crate) mod opening;
+#[cfg(not(feature = "bson-3"))]
 pub(crate) mod order;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod plans;

@@ -16,7 +16,7 @@ use crate::{
     error::Kind,
     protocol::command,
     schema::{
-        names::{EXPIRY_INDEX, NEWEST, SEALED, UNIQUE_INDEX},
+        names::{EXPIRY_INDEX, NEWEST, SEALED, TOTAL_INDEX, UNIQUE_INDEX},
         open_index::{OpenIndex, is_open_index},
         spec::{BucketSpec, Ordinal, OutlierSpec},
     },
@@ -41,11 +41,28 @@ pub(crate) fn of_parents(
     plain(found, spec.indexes.iter().map(|name| (*name).to_owned()))
 }
 
-/// The manual's index on the reference field of extras. Followed by `_id`, it also tells our pages from
-/// other documents.
-pub(crate) fn reference(field: &str) -> IndexModel {
-    let keys = command::reference_index_keys(field);
-    IndexModel::builder().keys(keys).build()
+/// The indexes of extras that have to be created, beside those of buckets: the manual's on the reference field, which
+/// with `_id` also tells our pages from other documents, and one that is always empty, by which a total is known.
+///
+/// If there is one of another total, the struct's writers would leave that total behind.
+pub(crate) fn of_extras(found: &[IndexModel], spec: &OutlierSpec) -> Result<Vec<IndexModel>, Kind> {
+    let stored = named(found, TOTAL_INDEX).and_then(|index| index.keys.keys().last());
+    if let Some(field) = stored.filter(|field| spec.total != Some(field)) {
+        return Err(Kind::KnowsLess {
+            keeps: format!("the number of each parent's items, in `{field}`"),
+            add: "mark that field `total`",
+            remove: format!("dropIndex({TOTAL_INDEX:?})"),
+        });
+    }
+    let options = IndexOptions::builder()
+        .name(TOTAL_INDEX.to_owned())
+        .partial_filter_expression(doc! { TOTAL_INDEX: { "$exists": true } })
+        .build();
+    let total = spec.total.map(|total| model(doc! { total: 1 }, options));
+    let keys = command::reference_index_keys(spec.reference);
+    let all = std::iter::once(IndexModel::builder().keys(keys).build()).chain(total);
+    let is_missing = |index: &IndexModel| found.iter().all(|found| found.keys != index.keys);
+    Ok(all.filter(is_missing).collect())
 }
 
 /// Which indexes to create.
@@ -137,27 +154,19 @@ fn unique(
         let field = index.and_then(|index| index.keys.keys().last());
         return field.map_or(Ok(None), |field| Err(unknown_unique(field)));
     };
-    let keys = command::unique_index_keys(spec, field);
-    let filter = command::unique_index_filter(spec);
     let options = IndexOptions::builder()
         .name(UNIQUE_INDEX.to_owned())
         .unique(true)
-        .partial_filter_expression(filter.clone())
+        .partial_filter_expression(command::unique_index_filter(spec))
         .build();
-    let ours = Some(model(keys.clone(), options));
-    let Some(index) = named(found, UNIQUE_INDEX) else {
-        return Ok(ours);
-    };
-    let options = index.options.clone().unwrap_or_default();
-    let is_ours = options.unique == Some(true)
-        && options.collation.is_none()
-        && options.hidden != Some(true)
-        && index.keys.keys().eq(keys.keys())
-        && (options.partial_filter_expression)
-            .is_some_and(|of| of.to_string() == filter.to_string());
-    match is_ours {
-        true => Ok(ours.filter(|_| needed == Needed::OnEachShard)),
-        false => Err(foreign(index)),
+    let ours = model(command::unique_index_keys(spec, field), options);
+    match named(found, UNIQUE_INDEX) {
+        // The server adds a version to each index.
+        Some(index) if required::arguments(index, &["v"]) != required::arguments(&ours, &[]) => {
+            Err(foreign(index))
+        }
+        Some(_) if needed == Needed::IfMissing => Ok(None),
+        _ => Ok(Some(ours)),
     }
 }
 

@@ -13,6 +13,9 @@ pub(crate) const WHOLE_ITEM: &str = "";
 /// The index that stores each item of a key once, where a `unique` field identifies items.
 pub(crate) const UNIQUE_INDEX: &str = "bucket_unique";
 
+/// The index of extras that holds none of them, over the name of their parents' total, where they have one.
+pub(crate) const TOTAL_INDEX: &str = "outlier_total";
+
 /// The field that only sealed buckets have: it holds the bucket's own `_id`.
 pub(crate) const SEALED: &str = "sealed";
 

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use mongodb::{
-    Collection, IndexModel,
+    Collection,
     bson::{Document, doc},
 };
 
@@ -13,7 +13,6 @@ use crate::{
     maintain::open,
     outlier::{Outlier, Outliers, extra::ExtraItem},
     protocol::indexes,
-    schema::spec::OutlierSpec,
     server::Server,
     write::engine::{Engine, RingPace},
 };
@@ -80,11 +79,15 @@ pub(super) async fn open_both<T: Outlier>(
 ) -> Result<Outliers<T>> {
     let of_extras = open::needed(&extras, &ExtraItem::<T>::SPEC).await;
     let mut of_extras = of_extras.map_err(Error::of_extras)?;
-    let reference = indexes::reference(T::SPEC.reference);
-    if !(of_extras.found.iter()).any(|index| index.keys == reference.keys) {
-        of_extras.lacking.push(reference);
-    }
-    let of_parents = missing_of_parents(&parents, &T::SPEC).await?;
+    let others = indexes::of_extras(&of_extras.found, &T::SPEC);
+    let others = others.map_err(|kind| extras.target().error(kind))?;
+    of_extras.lacking.extend(others);
+    let found = match T::SPEC.indexes {
+        [] => Vec::new(),
+        _ => parents.target().indexes().await?,
+    };
+    let of_parents = indexes::of_parents(&found, &T::SPEC);
+    let of_parents = of_parents.map_err(|kind| parents.target().error(kind))?;
     if !create {
         open::must_exist([
             (&extras, &of_extras.lacking[..]),
@@ -97,28 +100,17 @@ pub(super) async fn open_both<T: Outlier>(
     Ok(Outliers::new(parents, extras))
 }
 
-/// The indexes that the parents lack.
-async fn missing_of_parents(parents: &Server, spec: &OutlierSpec) -> Result<Vec<IndexModel>> {
-    if spec.indexes.is_empty() {
-        return Ok(Vec::new());
-    }
-    let found = parents.target().indexes().await?;
-    indexes::of_parents(&found, spec).map_err(|kind| parents.target().error(kind))
-}
-
 /// Each shard sees only its own parents: unless `_id` is the shard key, two could have the same.
 async fn check_shard_key(parents: &Server) -> Result<()> {
-    if !parents.known_deployment().await?.is_sharded() {
-        return Ok(());
-    }
-    match parents.shard_key().await {
-        Some(found) if !found.keys().eq(["_id"]) => {
-            let kind = Kind::ShardKey {
-                found: Some(found.to_string()),
-                wanted: doc! { "_id": 1 }.to_string(),
-            };
-            Err(parents.target().error(kind))
-        }
-        _ => Ok(()),
+    let found = match parents.is_sharded() {
+        true => parents.shard_key().await,
+        false => None,
+    };
+    match found.filter(|found| !found.keys().eq(["_id"])) {
+        None => Ok(()),
+        Some(found) => Err(parents.target().error(Kind::ShardKey {
+            found: Some(found.to_string()),
+            wanted: doc! { "_id": 1 }.to_string(),
+        })),
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use mongodb::{IndexModel, bson::Document};
 
-use super::{Needed, asked_for, of_parents, open, reference};
+use super::{Needed, asked_for, of_extras, of_parents, open};
 use crate::{
     schema::{
         open_index::OpenIndex,
@@ -102,8 +102,10 @@ pub(crate) fn of_bucket(spec: &BucketSpec) -> Vec<RequiredIndex> {
 /// All indexes of the two collections of an outlier.
 pub(crate) fn of_outlier(spec: &OutlierSpec, extras: &BucketSpec) -> Vec<RequiredIndex> {
     let mut all = of_bucket(extras);
-    all.push(RequiredIndex::new(spec.extras, reference(spec.reference)));
-    let of_parents = of_parents(&[], spec).unwrap_or_default().into_iter();
-    all.extend(of_parents.map(|model| RequiredIndex::new(spec.collection, model)));
+    let of_extras = (spec.extras, of_extras(&[], spec));
+    for (collection, models) in [of_extras, (spec.collection, of_parents(&[], spec))] {
+        let models = models.unwrap_or_default().into_iter();
+        all.extend(models.map(|model| RequiredIndex::new(collection, model)));
+    }
     all
 }

@@ -213,7 +213,7 @@ fn the_indexes_of_another_struct() {
 }
 
 #[test]
-fn the_indexes_of_parents_and_the_one_on_the_reference() {
+fn the_indexes_of_parents_and_those_of_extras() {
     let parents = OutlierSpec::new("books", "more", "book_id", "buyers", "more_buyers", 50)
         .indexes(&["title"]);
     let missing = of_parents(&[], &parents).unwrap();
@@ -222,13 +222,23 @@ fn the_indexes_of_parents_and_the_one_on_the_reference() {
         [&doc! { "title": 1 }]
     );
     assert!(of_parents(&missing, &parents).unwrap().is_empty());
-    assert_eq!(reference("book_id").keys, doc! { "book_id": 1, "_id": 1 });
+    let reference = doc! { "book_id": 1, "_id": 1 };
+    assert_eq!(of_extras(&[], &parents).unwrap()[0].keys, reference);
+    let counted = parents.total("sold");
+    let missing = of_extras(&[], &counted).unwrap();
+    assert_eq!(missing.len(), 2);
+    assert!(of_extras(&missing, &counted).unwrap().is_empty());
+    for other in [parents, parents.total("bought")] {
+        let refused = of_extras(&missing, &other).unwrap_err();
+        assert!(matches!(refused, Kind::KnowsLess { .. }), "{refused:?}");
+    }
 }
 
 #[test]
 fn required_indexes_as_commands_of_the_shell() {
     let parents = OutlierSpec::new("books", "more", "book_id", "buyers", "more_buyers", 50)
-        .indexes(&["title"]);
+        .indexes(&["title"])
+        .total("sold");
     let extras = parents.of_extras(const { &[KeyName::new("book_id")] });
     let all = SPEC
         .required_indexes()
