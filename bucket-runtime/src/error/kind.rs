@@ -135,8 +135,8 @@ kinds! { collection;
     pub fn is_capacity_mismatch {
         CapacityMismatch { stored: i64, derived: u32 } =>
             "the collection was written with capacity {stored}, but the struct says {derived}; write \
-             `capacity = {stored}`, or change the collection while writers go on, with \
-             `Trade::change_capacity(&db)` for a struct `Trade` or `change-capacity` on its command line";
+             `capacity = {stored}`, or change the collection while writers go on, with the struct's \
+             `change_capacity`, or `change-capacity` on its command line";
         /// The capacity of an outlier's extras cannot change.
         ExtrasCapacityMismatch { stored: i64, derived: u32 } =>
             "the extras collection was made with capacity {stored}, but the struct says {derived}; write \
@@ -169,9 +169,9 @@ kinds! { collection;
     pub fn is_several_open {
         SeveralOpen =>
             "the index `{OPEN_INDEX}` cannot be created because a key has several open buckets, or one in a slot \
-             that its ring holds; `Trade::repair(&db)` for a struct `Trade`, or `repair` on its command line, \
-             seals all but the newest, and the one in that slot (by hand, set `sealed` to the bucket's own `_id`); \
-             if a `change_capacity` was interrupted, call it again instead";
+             that its ring holds; the struct's `repair`, or `repair` on its command line, seals all but the newest, \
+             and the one in that slot (by hand, set `sealed` to the bucket's own `_id`); if a `change_capacity` was \
+             interrupted, call it again instead";
     }
 
     /// Whether items of one key, or of one parent, already have the same identity, so that `unique` cannot hold.
@@ -299,7 +299,7 @@ kinds! { collection;
         IncompleteRollup =>
             "the rollup of some buckets does not cover all their items: they were written before the fields \
              were marked, or by another program; rebuild it from the items with the struct's \
-             `rebuild_rollups` while writers go on (`Trade::rebuild_rollups(&db)` for a struct `Trade`)";
+             `rebuild_rollups` while writers go on";
     }
 
     /// Whether an edit tried to change an item's key or time window, which decide the item's bucket, or

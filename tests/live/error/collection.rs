@@ -93,7 +93,7 @@ async fn change_capacity<Old: Entry, New: Entry>(db: &Database) {
     for said in [
         "`capacity = 10`",
         &format!("says {}", New::SPEC.capacity),
-        "`Trade::change_capacity(&db)`",
+        "the struct's `change_capacity`",
     ] {
         assert!(error.to_string().contains(said), "{error}");
     }
