@@ -69,12 +69,13 @@ pub(crate) fn is_shared() -> TokenStream {
     quote!(Self: ::core::marker::Send + ::core::marker::Sync + 'static)
 }
 
-/// serde can write and read the struct. The span makes the compiler report it once, at the struct.
+/// serde can write and read the struct. The span makes the compiler report an error at the struct. With a lifetime of
+/// its own, a predicate that does not hold is not an error here.
 pub(crate) fn is_stored(input: &DeriveInput, krate: &Path) -> TokenStream {
     let at = input.ident.span();
     let krate = located_at(krate, at);
     let serde = quote_spanned!(at=> #krate::__private::serde);
     quote_spanned! {at=>
-        Self: #serde::Serialize + #serde::de::DeserializeOwned
+        for<'__a> Self: #serde::Serialize + #serde::de::DeserializeOwned
     }
 }

@@ -181,11 +181,13 @@ fn predicates(checked: &OutlierChecked<'_>, types: &Types) -> Vec<TokenStream> {
     let (model, input) = (checked.model, checked.model.input);
     let krate = model.attr.krate();
     let mut predicates = generics::of_struct(input);
-    let stored = generics::is_stored(input, &krate);
-    // With a lifetime of its own, a predicate that does not hold is not an error here: serde has
-    // reported why.
-    let lifetime = checked.serde_refuses.then(|| quote!(for<'__a>));
-    predicates.push(quote!(#lifetime #stored));
+    predicates.push(generics::is_stored(input, &krate));
+    // One message where both derives are forgotten, and none where serde has reported why it writes no code.
+    if !checked.serde_refuses {
+        let at = input.ident.span();
+        let krate = located_at(&krate, at);
+        predicates.push(quote_spanned!(at=> Self: #krate::__private::StoredField));
+    }
     // The trait asks for it anyway, but of a type with parameters the compiler cannot know it.
     if !input.generics.params.is_empty() {
         predicates.push(generics::is_shared());

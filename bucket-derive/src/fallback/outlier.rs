@@ -34,10 +34,9 @@ pub(crate) fn outlier(model: &OutlierModel<'_>, error: Error) -> TokenStream {
     let errors = unsent::errors(model.input, runtime, &model.fields, &CALLS, error);
     let ident = &model.input.ident;
     let (parameters, arguments, _) = model.input.generics.split_for_impl();
-    // With a lifetime of its own, a predicate that does not hold is not an error here.
     let mut predicates = generics::of_struct(model.input);
-    let stored = generics::is_stored(model.input, &krate);
-    predicates.push(quote!(for<'__a> #stored));
+    predicates.push(generics::is_stored(model.input, &krate));
+    // With a lifetime of its own, a predicate that does not hold is not an error here.
     let shared = generics::is_shared();
     predicates.push(quote!(for<'__a> #shared));
     let id = match id_type(model) {
