@@ -67,7 +67,8 @@ use super::{
 ///
 /// Not named are: a field that is flattened, or stored by a function of its own (`with`); a unit variant of an
 /// enum without a `tag`, which is stored as text (compare the whole value with `eq`); a variant that is
-/// `untagged`, or whose name no path can spell; and what is inside a variant with several unnamed fields.
+/// `untagged`, or whose name no path can spell; what is inside a variant with several unnamed fields; and what is
+/// inside the elements of a list, of which a condition is on one: `trade.fees.any(Fee::FIELDS.payee.eq("NYSE"))`.
 ///
 /// A struct or enum with type parameters cannot derive it.
 #[diagnostic::on_unimplemented(
