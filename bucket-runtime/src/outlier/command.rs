@@ -84,40 +84,6 @@ impl ParentScope {
         Update::new(filter, update)
     }
 
-    /// Adds a number of extras to the total of a flagged parent, unless it lacks one; a negative number subtracts, unless
-    /// the total would be negative.
-    pub(crate) fn add_to_total(&self, total: &str, items: i64) -> Update {
-        let mut filter = self.flagged();
-        filter.insert(total, doc! { "$gte": (-items).max(0) });
-        Update::new(filter, doc! { "$inc": { total: items } })
-    }
-
-    /// Writes the total.
-    pub(crate) fn set_total(&self, total: &str, items: u64) -> Update {
-        let items = i64::try_from(items).unwrap_or(i64::MAX);
-        Update::new(self.parent(), doc! { "$set": { total: items } })
-    }
-
-    /// Reads the parent's total, and counts the items of its own array.
-    pub(crate) fn count_own_items(&self, total: &str) -> [Document; 2] {
-        let total = format!("${total}");
-        [
-            doc! { "$match": self.parent() },
-            doc! { "$project": { "total": total, "items": array_length(self.spec.items) } },
-        ]
-    }
-
-    /// Counts the items of the extras that equal a value.
-    pub(crate) fn count_equal(&self, value: &Bson) -> [Document; 2] {
-        let mut filter = self.all_extras();
-        filter.insert("$expr", holds(self.spec.extra_items, value));
-        let equal = doc! { "$size": filter_elements("$eq", self.spec.extra_items, value) };
-        [
-            doc! { "$match": filter },
-            doc! { "$group": { "_id": null, "items": { "$sum": equal } } },
-        ]
-    }
-
     /// Flags the parent, if it has no room for the first of these items or is flagged already, and its array
     /// holds none of them.
     pub(crate) fn flag(&self, elements: &[Bson]) -> Update {

@@ -1,9 +1,45 @@
-//! Totals, of all parents.
+//! Totals: of one parent, and of all.
 
 use mongodb::bson::{Bson, Document, doc};
 
-use super::array_length;
-use crate::schema::spec::OutlierSpec;
+use super::{ParentScope, array_length, filter_elements, holds};
+use crate::{protocol::command::Update, schema::spec::OutlierSpec};
+
+impl ParentScope {
+    /// Adds a number of extras to the total of a flagged parent, unless it lacks one; a negative number subtracts, unless
+    /// the total would be negative.
+    pub(crate) fn add_to_total(&self, total: &str, items: i64) -> Update {
+        let mut filter = self.flagged();
+        filter.insert(total, doc! { "$gte": (-items).max(0) });
+        Update::new(filter, doc! { "$inc": { total: items } })
+    }
+
+    /// Writes the total.
+    pub(crate) fn set_total(&self, total: &str, items: u64) -> Update {
+        let items = i64::try_from(items).unwrap_or(i64::MAX);
+        Update::new(self.parent(), doc! { "$set": { total: items } })
+    }
+
+    /// Reads the parent's total, and counts the items of its own array.
+    pub(crate) fn count_own_items(&self, total: &str) -> [Document; 2] {
+        let total = format!("${total}");
+        [
+            doc! { "$match": self.parent() },
+            doc! { "$project": { "total": total, "items": array_length(self.spec.items) } },
+        ]
+    }
+
+    /// Counts the items of the extras that equal a value.
+    pub(crate) fn count_equal(&self, value: &Bson) -> [Document; 2] {
+        let mut filter = self.all_extras();
+        filter.insert("$expr", holds(self.spec.extra_items, value));
+        let equal = doc! { "$size": filter_elements("$eq", self.spec.extra_items, value) };
+        [
+            doc! { "$match": filter },
+            doc! { "$group": { "_id": null, "items": { "$sum": equal } } },
+        ]
+    }
+}
 
 /// Finds the parents whose total is not the number of their items, extras included.
 pub(crate) fn find_wrong_totals(spec: &OutlierSpec, extras: &str, total: &str) -> Vec<Document> {

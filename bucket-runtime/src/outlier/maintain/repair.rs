@@ -110,19 +110,14 @@ impl<T: Outlier> RepairOutliers<T> {
 impl<T: Outlier> OutlierVerifier<T> {
     /// Solves a problem, if it is one of parents; returns whether it did.
     async fn repair_parent(&self, problem: &OutlierProblem) -> Result<bool> {
-        let (OutlierProblem::TooLarge { parent, .. }
-        | OutlierProblem::NoFlag { parent }
-        | OutlierProblem::WrongTotal { parent, .. }) = problem
-        else {
-            return Ok(false);
-        };
-        let parent = self.outliers.stored_parent(parent)?;
+        let stored = |parent| self.outliers.stored_parent(parent);
         match (problem, T::SPEC.total) {
-            (OutlierProblem::TooLarge { .. }, _) => Ok(parent.split().await? > 0),
-            (OutlierProblem::WrongTotal { .. }, Some(total)) => {
-                Ok(parent.recount(total, true).await?.is_some())
+            (OutlierProblem::TooLarge { parent, .. }, _) => Ok(stored(parent)?.split().await? > 0),
+            (OutlierProblem::WrongTotal { parent, .. }, Some(total)) => {
+                Ok(stored(parent)?.recount(total, true).await?.is_some())
             }
-            (OutlierProblem::NoFlag { .. }, _) => {
+            (OutlierProblem::NoFlag { parent }, _) => {
+                let parent = stored(parent)?;
                 let flag = || parent.scope.set_flag();
                 parent.parent().update(flag, None).await
             }

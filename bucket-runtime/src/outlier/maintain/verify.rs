@@ -103,12 +103,10 @@ impl<T: Outlier> OutlierVerifier<T> {
 
     pub(super) async fn verify(&self) -> Result<VerifiedOutliers> {
         let mut verified = self.verify_parents().await?;
-        let of_buckets = self.extras.problems().await?;
-        let of_buckets = of_buckets.into_iter().map(OutlierProblem::Extras);
-        verified.problems.extend(of_buckets);
+        let of_buckets = self.extras.problems().await?.into_iter();
+        (verified.problems).extend(of_buckets.map(OutlierProblem::Extras));
         let extras = &self.extras.server;
-        let uncounted = extras::verify_uncounted::<T>(extras).await?;
-        verified.problems.extend(uncounted);
+        (verified.problems).extend(extras::verify_uncounted::<T>(extras).await?);
         let twins = twins::find_in_extras::<T>(extras.target(), &verified.problems);
         let twins = twins.await?;
         verified.problems.extend(twins);
@@ -120,8 +118,8 @@ impl<T: Outlier> OutlierVerifier<T> {
     pub(super) async fn verify_parents(&self) -> Result<VerifiedOutliers> {
         let mut verified = VerifiedOutliers::default();
         parents::verify(&self.outliers, &mut verified).await?;
-        let lonely = extras::find_lonely::<T>(&self.outliers.collections).await?;
-        verified.problems.extend(lonely);
+        let collections = &self.outliers.collections;
+        (verified.problems).extend(extras::find_lonely::<T>(collections).await?);
         verified.problems.extend(self.find_wrong_totals().await?);
         Ok(verified)
     }
