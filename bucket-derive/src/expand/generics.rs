@@ -75,7 +75,5 @@ pub(crate) fn is_stored(input: &DeriveInput, krate: &Path) -> TokenStream {
     let at = input.ident.span();
     let krate = located_at(krate, at);
     let serde = quote_spanned!(at=> #krate::__private::serde);
-    quote_spanned! {at=>
-        for<'__a> Self: #serde::Serialize + #serde::de::DeserializeOwned
-    }
+    quote_spanned!(at=> for<'__a> Self: #serde::Serialize + #serde::de::DeserializeOwned)
 }
