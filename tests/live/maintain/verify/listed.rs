@@ -59,8 +59,9 @@ async fn an_id_that_is_none_of_its_keys_is_listed<T: Note>(db: &Database) {
     let window = matches!(T::SPEC.id.ordinal, Ordinal::Window { .. });
     let sealed = |id: Bson| {
         let mut bucket = doc! {
-            "_id": id.clone(), "topic": "a_b", "user": 1, "count": 0, "items": [],
-            "sealed": id, "rollup": { "n": { "count": 0 } },
+            "_id": id.clone(), "topic": "a_b", "user": 1, "count": 1, "sealed": id,
+            "items": [{ "at": DateTime::from_millis(3_600_000), "n": 1 }],
+            "rollup": { "n": { "count": 1, "sum": 1 } },
         };
         if window {
             bucket.insert("window", DateTime::from_millis(3_600_000));
