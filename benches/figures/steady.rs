@@ -1,7 +1,8 @@
 //! Many writers on one key, for as long as it takes to fill thousands of buckets.
 //!
 //! The server keeps the entries of filled buckets in the open index until no snapshot can need them any
-//! more, and each search for the open bucket passes them.
+//! more, and each search for the open bucket passes them, as does each opening. At a capacity of 50 that costs little;
+//! the curves at 10 show why a busy key wants more than 10.
 
 mod minutes;
 
@@ -12,7 +13,7 @@ use futures_util::future::BoxFuture;
 use self::minutes::{TURNS_A_MINUTE, Turn, Turns, Writers};
 use crate::{
     bench::{Bench, Theme},
-    trade::{Flat, Hundred, HundredNumbered, Numbered, Trade, of_one_key},
+    trade::{Fifty, FiftyNumbered, Flat, Numbered, Trade, of_one_key},
     writers::{append, insert, writes},
 };
 
@@ -49,7 +50,7 @@ struct Curve {
 }
 
 macro_rules! curves {
-    ($($name:literal: $handles:literal x $each:literal, $item:ty $(, at least $rate:literal of flat)?;)+) => {
+    ($($name:literal: $handles:literal x $each:literal, $item:ty $(, decay $decay:literal, cpu $cpu:literal)? $(, at least $rate:literal of flat)?;)+) => {
         const CURVES: &[Curve] = &[$(Curve {
             name: $name,
             writers: Writers { handles: $handles, each: $each },
@@ -67,7 +68,7 @@ macro_rules! curves {
                     concat!("append_steady_", $name, "_decay"),
                     Unit::ItemsPerSecond,
                     "the same, in the sixth minute against the first",
-                ).to_reach(0.9);
+                )$(.to_reach($decay))?;
                 &DECAY
             },
             cpu: {
@@ -75,7 +76,7 @@ macro_rules! curves {
                     concat!("append_steady_", $name, "_cpu"),
                     Unit::Micros,
                     "the same, CPU time of the server for each item, in the sixth minute against the first",
-                ).to_reach(1.3);
+                )$(.to_reach($cpu))?;
                 &CPU
             },
             cold: {
@@ -92,21 +93,21 @@ macro_rules! curves {
 
 curves! {
     "1x1_10_date": 1 x 1, Trade;
-    "1x8_10_date": 1 x 8, Trade, at least 1.0 of flat;
-    "1x32_10_date": 1 x 32, Trade, at least 3.0 of flat;
+    "1x8_10_date": 1 x 8, Trade;
+    "1x32_10_date": 1 x 32, Trade;
     "4x8_10_date": 4 x 8, Trade;
     "1x1_10_number": 1 x 1, Numbered;
-    "1x8_10_number": 1 x 8, Numbered, at least 1.0 of flat;
-    "1x32_10_number": 1 x 32, Numbered, at least 3.0 of flat;
+    "1x8_10_number": 1 x 8, Numbered;
+    "1x32_10_number": 1 x 32, Numbered;
     "4x8_10_number": 4 x 8, Numbered;
-    "1x1_100_date": 1 x 1, Hundred;
-    "1x8_100_date": 1 x 8, Hundred;
-    "1x32_100_date": 1 x 32, Hundred;
-    "4x8_100_date": 4 x 8, Hundred;
-    "1x1_100_number": 1 x 1, HundredNumbered;
-    "1x8_100_number": 1 x 8, HundredNumbered;
-    "1x32_100_number": 1 x 32, HundredNumbered;
-    "4x8_100_number": 4 x 8, HundredNumbered;
+    "1x1_50_date": 1 x 1, Fifty, decay 0.9, cpu 1.3;
+    "1x8_50_date": 1 x 8, Fifty, decay 0.9, cpu 1.3, at least 1.0 of flat;
+    "1x32_50_date": 1 x 32, Fifty, decay 0.9, cpu 1.3, at least 3.0 of flat;
+    "4x8_50_date": 4 x 8, Fifty, decay 0.9, cpu 1.3;
+    "1x1_50_number": 1 x 1, FiftyNumbered, decay 0.9, cpu 1.3;
+    "1x8_50_number": 1 x 8, FiftyNumbered, decay 0.9, cpu 1.3, at least 1.0 of flat;
+    "1x32_50_number": 1 x 32, FiftyNumbered, decay 0.9, cpu 1.3, at least 3.0 of flat;
+    "4x8_50_number": 4 x 8, FiftyNumbered, decay 0.9, cpu 1.3;
 }
 
 const FIGURES: [&Figure; 2 + 4 * CURVES.len()] = {

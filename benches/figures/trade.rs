@@ -54,8 +54,8 @@ macro_rules! bucketed {
 bucketed! {
     Trade: "{customer_id}_{date}", 10;
     Numbered: "{customer_id}_{#}", 10;
-    Hundred: "{customer_id}_{date}", 100;
-    HundredNumbered: "{customer_id}_{#}", 100;
+    Fifty: "{customer_id}_{date}", 50;
+    FiftyNumbered: "{customer_id}_{#}", 50;
     Large: "{customer_id}_{date}", 1000;
 }
 

@@ -199,9 +199,7 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// # #[bucket(collection = "trades", id = "{customer_id}_{#}", capacity = 10, items = "history")]
     /// # struct Trade { customer_id: i64, ticker: String, quantity: i32 }
     /// let validator = Trade::validator();
-    /// // A document is a bucket, or the ring of a busy key.
-    /// let bucket = validator.get_array("$or").unwrap()[0].as_document().unwrap();
-    /// let schema = bucket.get_document("$jsonSchema").unwrap();
+    /// let schema = validator.get_document("$jsonSchema").unwrap();
     /// let fields = schema.get_document("properties").unwrap();
     /// assert_eq!(fields.get_document("customerId").unwrap(), &doc! { "bsonType": "number" });
     /// let array = doc! { "bsonType": "array", "maxItems": 10 };
@@ -283,8 +281,7 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// not.
     ///
     /// It reads all buckets, with their items, as the primary has them and in bounded memory; then the open ones
-    /// once more, and the rings of busy keys with their open buckets; with `{#}` all ids once more (behind a
-    /// `mongos`, whole buckets). Writers may be active; each problem existed at one moment. Behind a `mongos`,
+    /// once more; with `{#}` all ids once more (behind a `mongos`, whole buckets). Writers may be active; each problem existed at one moment. Behind a `mongos`,
     /// missing indexes are those of one shard.
     ///
     /// Sums of floats count as right if they are one of the sums that adding in another order gives. Where
@@ -319,7 +316,7 @@ pub trait Bucket: Sized + Send + Sync + 'static {
 
     /// Takes over a collection that other programs filled without the index `bucket_open`, and repairs
     /// whatever needs no guessing: for each key (and time window) it seals all open buckets but the
-    /// newest, and one that is open in a slot that the key's ring holds; it corrects counts and `sealed`;
+    /// newest; it corrects counts and `sealed`;
     /// it computes rollups from the items where they are something else; and it deletes empty buckets, with
     /// `{#}` only open ones, since the others keep their places (`Empty`). Returns how many problems of
     /// each kind it has repaired, and the remaining ones, whose [remedies](crate::BucketProblem::remedy) say

@@ -6,6 +6,5 @@ pub(crate) mod key;
 pub(crate) mod names;
 pub(crate) mod open_index;
 pub(crate) mod size;
-pub(crate) mod slot;
 pub(crate) mod spec;
 pub(crate) mod time;

@@ -7,8 +7,9 @@ use crate::{
 };
 
 /// A writer's knowledge of the key's newest bucket.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum NewestBucket {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub(crate) enum NewestBucket {
+    #[default]
     Unknown,
     MustRead,
     NoneOpen,
@@ -20,34 +21,6 @@ enum NewestBucket {
     Closed {
         last: Option<Id>,
     },
-}
-
-/// `RingDoubt`: whether the ring must be read before the open bucket is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum RingDoubt {
-    None,
-    SlotTaken,
-    /// The slot is taken, and no bucket is open there.
-    SlotHeld,
-    OtherSlot,
-    /// The ring was read, and the open bucket is looked for in its slot.
-    RingRead,
-}
-
-/// A handle's memory of the key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Memory {
-    newest_bucket: NewestBucket,
-    slot: u8,
-}
-
-impl Default for Memory {
-    fn default() -> Self {
-        Self {
-            newest_bucket: NewestBucket::Unknown,
-            slot: 0,
-        }
-    }
 }
 
 /// The items of one call that are on their way.
@@ -63,10 +36,8 @@ pub(crate) struct Batch {
     /// Bytes are bounded, so the last bucket may be open without room for the next item.
     bounded: bool,
     newest_bucket: NewestBucket,
-    slot: u8,
-    /// The next opening turns the ring.
-    pub(crate) turns: bool,
-    ring_doubt: RingDoubt,
+    /// `has_lost`: another open bucket has refused the items, and was not looked for since.
+    has_lost: bool,
     /// The number of the present attempt. After the fourth the third follows again, since only parity
     /// matters from there on.
     tries: u8,
@@ -78,19 +49,16 @@ fn moment(item: Item) -> u8 {
 }
 
 impl Batch {
-    pub(crate) fn new(items: Vec<Item>, by_time: bool, unordered: bool, memory: Memory) -> Self {
-        // `recall`
-        let newest_bucket = match memory.newest_bucket {
-            open @ NewestBucket::Open { .. } => open,
-            NewestBucket::Closed { .. } if !by_time => NewestBucket::NoneOpen,
-            closed @ NewestBucket::Closed { .. } if memory.slot != 0 => closed,
-            _ => NewestBucket::Unknown,
-        };
+    /// A batch of a handle that remembers this of the key.
+    pub(crate) fn new(
+        items: Vec<Item>,
+        by_time: bool,
+        unordered: bool,
+        newest_bucket: NewestBucket,
+    ) -> Self {
         Self {
             newest_bucket,
-            slot: memory.slot,
-            turns: false,
-            ring_doubt: RingDoubt::None,
+            has_lost: false,
             items,
             by_time,
             unordered,
@@ -101,32 +69,19 @@ impl Batch {
     }
 
     /// A batch for buckets whose bytes are bounded, like those of extras.
-    pub(crate) fn bounded(items: Vec<Item>, memory: Memory) -> Self {
+    pub(crate) fn bounded(items: Vec<Item>, newest_bucket: NewestBucket) -> Self {
         Self {
             bounded: true,
-            ..Self::new(items, false, false, memory)
-        }
-    }
-
-    /// The next opening turns the ring: as if the handle had remembered that when it began the batch.
-    pub(crate) fn turn(&mut self, memory: Memory) {
-        self.turns = true;
-        let is_new = self.tries == 1 && self.ring_doubt == RingDoubt::None;
-        let is_new = is_new && self.newest_bucket == NewestBucket::Unknown;
-        if let (true, closed @ NewestBucket::Closed { .. }) = (is_new, memory.newest_bucket) {
-            self.newest_bucket = closed;
+            ..Self::new(items, false, false, newest_bucket)
         }
     }
 
     /// `remember`
-    pub(crate) fn memory(&self) -> Memory {
-        let newest_bucket = match self.newest_bucket {
-            known @ (NewestBucket::Open { .. } | NewestBucket::Closed { .. }) => known,
+    pub(crate) fn memory(&self) -> NewestBucket {
+        match self.newest_bucket {
+            open @ NewestBucket::Open { .. } => open,
+            NewestBucket::Closed { .. } if !self.by_time => NewestBucket::NoneOpen,
             _ => NewestBucket::Unknown,
-        };
-        Memory {
-            newest_bucket,
-            slot: self.slot,
         }
     }
 
@@ -148,28 +103,11 @@ impl Batch {
             self.newest_bucket = NewestBucket::MustRead;
         }
         match self.newest_bucket {
-            NewestBucket::MustRead
-                if matches!(self.ring_doubt, RingDoubt::SlotHeld | RingDoubt::OtherSlot) =>
-            {
-                let looks_again = server.ring.is_some() || self.ring_doubt == RingDoubt::OtherSlot;
-                if !looks_again {
-                    self.newest_bucket = NewestBucket::NoneOpen;
-                }
-                self.slot = server.ring.unwrap_or_default();
-                self.turns = false;
-                self.ring_doubt = match looks_again {
-                    true => RingDoubt::RingRead,
-                    false => RingDoubt::None,
-                };
-                true
-            }
             // `read_newest_bucket`
-            NewestBucket::MustRead if self.by_time && self.ring_doubt == RingDoubt::None => {
+            NewestBucket::MustRead if self.by_time && !self.has_lost => {
                 let is_single = self.items.len() == 1;
                 self.newest_bucket = match self.read_last_of_key(server, rules) {
-                    NewestBucket::Open { room: 1.., .. } if is_single && self.slot == 0 => {
-                        NewestBucket::Unknown
-                    }
+                    NewestBucket::Open { room: 1.., .. } if is_single => NewestBucket::Unknown,
                     NewestBucket::Closed { last: Some(last) }
                         if moment(self.items[0]) < last.base =>
                     {
@@ -180,14 +118,8 @@ impl Batch {
                 true
             }
             NewestBucket::MustRead => {
-                self.newest_bucket = match server.open_bucket(self.slot, rules) {
-                    None if self.ring_doubt == RingDoubt::SlotTaken => {
-                        self.ring_doubt = RingDoubt::SlotHeld;
-                        return true;
-                    }
-                    Some(open)
-                        if self.items.len() == 1 && self.slot == 0 && room(open, rules) > 0 =>
-                    {
+                self.newest_bucket = match server.open_bucket(rules) {
+                    Some(open) if self.items.len() == 1 && room(open, rules) > 0 => {
                         NewestBucket::Unknown
                     }
                     Some(open) => NewestBucket::Open {
@@ -196,11 +128,7 @@ impl Batch {
                     },
                     None => NewestBucket::NoneOpen,
                 };
-                if self.newest_bucket != NewestBucket::NoneOpen
-                    || self.ring_doubt == RingDoubt::RingRead
-                {
-                    self.ring_doubt = RingDoubt::None;
-                }
+                self.has_lost = false;
                 true
             }
             NewestBucket::NoneOpen if !self.by_time => {
@@ -218,15 +146,12 @@ impl Batch {
         }
     }
 
-    fn read_last_of_key(&mut self, server: &Server, rules: &Rules) -> NewestBucket {
+    fn read_last_of_key(&self, server: &Server, rules: &Rules) -> NewestBucket {
         match server.last_bucket(rules) {
-            Some((last, true)) if rules.sees_open => {
-                self.slot = last.slot;
-                NewestBucket::Open {
-                    id: last.id,
-                    room: room(last, rules),
-                }
-            }
+            Some((last, true)) if rules.sees_open => NewestBucket::Open {
+                id: last.id,
+                room: room(last, rules),
+            },
             last => NewestBucket::Closed {
                 last: last.map(|(last, _)| last.id),
             },
@@ -245,24 +170,19 @@ impl Batch {
 
     /// Whether nothing is known of the newest bucket, and no search will do.
     fn is_unread(&self, rules: &Rules) -> bool {
-        let would_not_learn = self.by_time && self.slot != 0;
         self.newest_bucket == NewestBucket::Unknown
             && !self.is_contended()
-            && (self.items.len() > max_in_new_bucket(rules) || would_not_learn)
+            && self.items.len() > max_in_new_bucket(rules)
     }
 
     /// `statements`: the next command.
     pub(crate) fn statements(&self, rules: &Rules) -> Vec<Statement> {
         let mut statements = Vec::new();
         let (mut newest_bucket, mut begin) = (self.newest_bucket, 0);
-        let mut slot = self.slot;
         while begin < self.items.len() {
-            if self.may_open(newest_bucket) {
-                statements.extend(self.ask_ring(newest_bucket, &mut slot, rules));
-            }
-            let mut next = self.new_buckets(slot, begin, newest_bucket, rules);
+            let mut next = self.new_buckets(begin, newest_bucket, rules);
             if next.is_empty() {
-                next.push(self.statement(slot, begin, newest_bucket, rules));
+                next.push(self.statement(begin, newest_bucket, rules));
             }
             for statement in &next {
                 begin += statement.carries();
@@ -276,32 +196,9 @@ impl Batch {
         statements
     }
 
-    fn may_open(&self, newest_bucket: NewestBucket) -> bool {
-        match newest_bucket {
-            NewestBucket::Unknown | NewestBucket::MustRead | NewestBucket::NoneOpen => self.by_time,
-            NewestBucket::Open { .. } => false,
-            NewestBucket::Closed { .. } => true,
-        }
-    }
-
-    fn ask_ring(
-        &self,
-        newest_bucket: NewestBucket,
-        slot: &mut u8,
-        rules: &Rules,
-    ) -> Option<Statement> {
-        let is_closed = matches!(newest_bucket, NewestBucket::Closed { .. });
-        if self.turns && is_closed && *slot == self.slot {
-            let from = std::mem::replace(slot, (*slot + 1) % rules.slots);
-            return Some(Statement::TurnRing { from, to: *slot });
-        }
-        (*slot != 0).then_some(Statement::ExpectSlot { slot: *slot })
-    }
-
     /// `new_buckets`: the statements that insert full buckets, and one with room left if items remain.
     fn new_buckets(
         &self,
-        slot: u8,
         begin: usize,
         newest_bucket: NewestBucket,
         rules: &Rules,
@@ -336,7 +233,6 @@ impl Batch {
         let insert = |(items, id), precedes| Statement::InsertBucket {
             items,
             id,
-            slot,
             precedes,
         };
         let open = open.into_iter().map(|open| insert(open, None));
@@ -347,13 +243,7 @@ impl Batch {
         }
     }
 
-    fn statement(
-        &self,
-        slot: u8,
-        begin: usize,
-        newest_bucket: NewestBucket,
-        rules: &Rules,
-    ) -> Statement {
+    fn statement(&self, begin: usize, newest_bucket: NewestBucket, rules: &Rules) -> Statement {
         if let NewestBucket::Open { id, room: 0 } = newest_bucket {
             return Statement::Seal { id };
         }
@@ -368,25 +258,20 @@ impl Batch {
             NewestBucket::Open { id, .. } => Statement::AppendToIdOrBeRefused {
                 items,
                 id,
-                slot,
                 is_filled: carries == room,
             },
             NewestBucket::Closed { last } => {
                 let id = self.next_id(items[0], last);
-                Statement::AppendToId { items, id, slot }
+                Statement::AppendToId { items, id }
             }
             NewestBucket::Unknown | NewestBucket::MustRead | NewestBucket::NoneOpen
                 if self.by_time =>
             {
                 let new_id = self.next_id(items[0], None);
-                Statement::AppendOrOpen {
-                    items,
-                    new_id,
-                    slot,
-                }
+                Statement::AppendOrOpen { items, new_id }
             }
             NewestBucket::Unknown | NewestBucket::MustRead | NewestBucket::NoneOpen => {
-                Statement::AppendToOpen { items, slot }
+                Statement::AppendToOpen { items }
             }
         }
     }
@@ -398,9 +283,6 @@ impl Batch {
         newest_bucket: NewestBucket,
         rules: &Rules,
     ) -> NewestBucket {
-        if asks(statement) {
-            return newest_bucket;
-        }
         if let Statement::Seal { id } = statement {
             return NewestBucket::Closed { last: Some(*id) };
         }
@@ -458,14 +340,8 @@ impl Batch {
         }
         // An item may be there already, in this bucket or in another one.
         self.may_be_present |= rules.has_identity && answer != Answer::Stored;
-        let has_lost = self.ring_doubt != RingDoubt::None;
-        self.turns &= answer == Answer::Stored;
-        if answer == Answer::OtherOpen && self.ring_doubt == RingDoubt::None {
-            self.ring_doubt = RingDoubt::SlotTaken;
-        }
-        if answer == Answer::MustNotOpen && asks(statement) {
-            self.ring_doubt = RingDoubt::OtherSlot;
-        }
+        let has_lost = self.has_lost;
+        self.has_lost |= answer == Answer::OtherOpen;
         let facts = Facts {
             known: match self.newest_bucket {
                 NewestBucket::Unknown => Known::Nothing,
@@ -481,15 +357,9 @@ impl Batch {
             has_lost,
         };
         self.newest_bucket = match next(answer, facts) {
-            Next::GoOn if asks(statement) => {
-                if let Statement::TurnRing { to, .. } = statement {
-                    (self.slot, self.turns) = (*to, false);
-                }
-                return Vec::new();
-            }
             Next::GoOn => {
                 (self.newest_bucket, self.tries) = (after, 0);
-                self.ring_doubt = RingDoubt::None;
+                self.has_lost = false;
                 self.items.retain(|item| !statement.items().contains(item));
                 return statement.items().to_vec();
             }
@@ -518,14 +388,6 @@ impl Batch {
     fn is_contended(&self) -> bool {
         is_contended(self.tries.into())
     }
-}
-
-/// Whether the statement asks the ring, and stores nothing.
-fn asks(statement: &Statement) -> bool {
-    matches!(
-        statement,
-        Statement::ExpectSlot { .. } | Statement::TurnRing { .. }
-    )
 }
 
 /// How many items an open bucket takes: none if it is empty.

@@ -61,37 +61,6 @@ fn a_push_that_does_not_look_at_the_parent() {
     assert_eq!(broken(&config), "O1");
 }
 
-/// A ring that does not take the slot from which it turns.
-#[test]
-fn a_ring_with_a_gap() {
-    let writers = vec![appends(0, &[2, 1]), appends(1, &[1, 1])];
-    let mut config = config("gap", 2, writers);
-    (config.by_time, config.rings) = (true, 3);
-    config.rules.holds_all = false;
-    assert_eq!(broken(&config), "G3/O4");
-}
-
-/// A writer that only looks at the ring: its command is sent again after the ring has turned, and is
-/// refused, although everything is stored.
-#[test]
-fn a_ring_that_is_only_looked_at() {
-    let writers = vec![appends(0, &[2, 1]), appends(1, &[1, 1])];
-    let mut config = config("looked at", 2, writers);
-    (config.losses, config.rings) = (1, 3);
-    config.rules.counts_openings = false;
-    assert_eq!(broken(&config), "G1/O1");
-}
-
-/// A ring that turns away from a slot in which a bucket is open.
-#[test]
-fn a_ring_that_turns_unasked() {
-    let writers = vec![appends(0, &[2, 1]), appends(1, &[1, 1])];
-    let mut config = config("unasked", 2, writers);
-    (config.by_time, config.rings) = (true, 3);
-    config.rules.asks_index = false;
-    assert_eq!(broken(&config), "G3/O4");
-}
-
 /// A removal has made room in the bucket that a writer knows, and full buckets follow.
 #[test]
 fn a_known_bucket_that_is_not_full_then() {

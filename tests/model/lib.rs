@@ -72,11 +72,6 @@ fn appends_by_time() {
 }
 
 #[test]
-fn rings_of_busy_keys() {
-    holds(systems::rings(), 1_000_000);
-}
-
-#[test]
 fn empty_buckets() {
     holds(systems::emptied(), 100_000);
 }

@@ -2,7 +2,7 @@
 //! instead of documents.
 
 use crate::{
-    batch::{Batch, Memory},
+    batch::{Batch, NewestBucket},
     next::Answer,
     server::{Item, Rules, Server, Statement, holds_any},
 };
@@ -40,7 +40,7 @@ pub(crate) struct Pushing {
 }
 
 impl Pushing {
-    pub(crate) fn push(items: Vec<Item>, known: bool, memory: Memory, rules: &Rules) -> Self {
+    pub(crate) fn push(items: Vec<Item>, known: bool, memory: NewestBucket, rules: &Rules) -> Self {
         let mut pushing = Self {
             items,
             step: Step::Over,
@@ -91,7 +91,7 @@ impl Pushing {
         &mut self,
         server: &Server,
         rules: &Rules,
-        (known, memory): (&mut bool, Memory),
+        (known, memory): (&mut bool, NewestBucket),
     ) -> bool {
         match &mut self.step {
             Step::Look => {
@@ -165,7 +165,7 @@ impl Pushing {
         statement: &Statement,
         answer: (Answer, bool),
         rules: &Rules,
-        (known, memory): (&mut bool, &mut Memory),
+        (known, memory): (&mut bool, &mut NewestBucket),
     ) -> Vec<Item> {
         let done = answer.0 == Answer::Stored;
         let mut stored = Vec::new();
@@ -213,7 +213,7 @@ impl Pushing {
         }
     }
 
-    fn extras(&mut self, memory: Memory) -> Step {
+    fn extras(&mut self, memory: NewestBucket) -> Step {
         match std::mem::take(&mut self.items) {
             none if none.is_empty() => Step::Over,
             rest => Step::Extras(Batch::bounded(rest, memory)),

@@ -116,7 +116,7 @@ impl Identified {
 
 /// One writer's calls through its own handle. Returns for each call whether it was acknowledged.
 async fn append<T: Reading>(db: Database, gate: Gate, calls: Vec<Call>) -> Vec<(Vec<Item>, bool)> {
-    let buckets = T::buckets(&db).combine(false).__ring_after(0);
+    let buckets = T::buckets(&db).combine(false);
     let buckets = buckets.await.unwrap();
     gate.close();
     let mut done = Vec::new();
@@ -263,9 +263,6 @@ async fn replay<F>(
         if config.deletes() {
             stored::insert_parent(&db).await;
         }
-        if let Some(free) = config.free_slot {
-            stored::insert_ring(&db, free).await;
-        }
         if config.has_empty {
             stored::insert_empty(&db).await;
         }
@@ -310,8 +307,6 @@ fn names(statements: &[Statement]) -> Vec<&'static str> {
         Statement::AppendToIdOrBeRefused { .. } => "append_to_id_or_be_refused",
         Statement::InsertBucket { .. } => "insert_bucket",
         Statement::Seal { .. } => "seal",
-        Statement::ExpectSlot { .. } => "expect_slot",
-        Statement::TurnRing { .. } => "turn_ring",
         Statement::PullExtras { .. } => "pull_extras",
         Statement::Push { .. } => "push",
         Statement::Flag { .. } => "flag",
@@ -364,10 +359,6 @@ pub(crate) fn names_of(command: &Document) -> Vec<&'static str> {
         if set.is_ok_and(|set| set.contains_key("sealed")) {
             return "seal";
         }
-        let of_ring = |query: &Document| query.get_str("_id").is_ok_and(|id| id.starts_with("%/"));
-        if statement.get_document("q").is_ok_and(of_ring) {
-            return "expect_slot";
-        }
         if statement.get_document("q").is_ok_and(matches_nothing) {
             return "insert_bucket";
         }
@@ -387,12 +378,12 @@ pub(crate) fn names_of(command: &Document) -> Vec<&'static str> {
 }
 
 macro_rules! replays {
-    ($($test:ident: $name:ident, $capacity:literal, $by_time:literal, $free_slot:expr;)+) => {
+    ($($test:ident: $name:ident, $capacity:literal, $by_time:literal;)+) => {
         $(
             #[tokio::test(flavor = "multi_thread", worker_threads = 6)]
             async fn $test() {
                 let writers = vec![appends(0, &[1; 4]), appends(1, &[1; 3]), appends(2, &[1; 3])];
-                let config = key_of(writers, $capacity, $by_time, $free_slot);
+                let config = key_of(writers, $capacity, $by_time);
                 replay(stringify!($test), &config, Orders::random(), append::<$name>).await;
             }
         )+
@@ -405,7 +396,7 @@ macro_rules! replays {
                 #[ignore = "takes minutes; run it with `cargo test --package bucket-model -- --ignored --nocapture`"]
                 async fn $test() {
                     let writers = vec![appends(0, &[1; 3]), appends(1, &[1; 3])];
-                    let config = key_of(writers, $capacity, $by_time, $free_slot);
+                    let config = key_of(writers, $capacity, $by_time);
                     let name = concat!("each_step_", stringify!($test));
                     replay(name, &config, Orders::all(&config), append::<$name>).await;
                 }
@@ -436,21 +427,17 @@ macro_rules! replays {
 }
 
 replays! {
-    numbered_1: Numbered1, 1, false, None;
-    numbered_2: Numbered2, 2, false, None;
-    numbered_3: Numbered3, 3, false, None;
-    numbered_2_with_a_ring: Numbered2, 2, false, Some(1);
-    numbered_3_with_a_ring: Numbered3, 3, false, Some(2);
-    timed_1: Timed1, 1, true, None;
-    timed_2: Timed2, 2, true, None;
-    timed_3: Timed3, 3, true, None;
-    timed_2_with_a_ring: Timed2, 2, true, Some(1);
-    timed_3_with_a_ring: Timed3, 3, true, Some(2);
+    numbered_1: Numbered1, 1, false;
+    numbered_2: Numbered2, 2, false;
+    numbered_3: Numbered3, 3, false;
+    timed_1: Timed1, 1, true;
+    timed_2: Timed2, 2, true;
+    timed_3: Timed3, 3, true;
 }
 
-fn key_of(writers: Vec<Vec<Call>>, capacity: u8, by_time: bool, free_slot: Option<u8>) -> Config {
+fn key_of(writers: Vec<Vec<Call>>, capacity: u8, by_time: bool) -> Config {
     let mut config = config("key", capacity, writers);
-    (config.by_time, config.free_slot) = (by_time, free_slot);
+    config.by_time = by_time;
     config
 }
 
@@ -458,7 +445,7 @@ fn key_of(writers: Vec<Vec<Call>>, capacity: u8, by_time: bool, free_slot: Optio
 async fn appends_behind_an_empty_bucket() {
     for by_time in [false, true] {
         let writers = vec![appends(0, &[1; 4]), appends(1, &[1; 3])];
-        let mut config = key_of(writers, 2, by_time, None);
+        let mut config = key_of(writers, 2, by_time);
         config.has_empty = true;
         match by_time {
             false => replay("empty", &config, Orders::random(), append::<Numbered2>).await,

@@ -19,8 +19,6 @@ pub(crate) struct Bucket {
     pub(crate) items: Vec<Item>,
     pub(crate) count: u8,
     pub(crate) sealed: bool,
-    /// The slot in which it was opened.
-    pub(crate) slot: u8,
     /// Its place in the order of creation, or of the moments if buckets are named by time.
     pub(crate) nth: u8,
 }
@@ -52,14 +50,6 @@ pub(crate) struct Rules {
     pub(crate) deletes_emptied: bool,
     /// Nothing is appended to an empty bucket.
     pub(crate) seals_empty: bool,
-    /// How many slots a ring has.
-    pub(crate) slots: u8,
-    /// A ring holds all slots but one, and not all but two.
-    pub(crate) holds_all: bool,
-    /// A statement that asks the ring changes it.
-    pub(crate) counts_openings: bool,
-    /// A ring that turns is refused if a bucket is open in the slot that it is to hold.
-    pub(crate) asks_index: bool,
     /// A statement that is to fill a known bucket is refused if that has more room.
     pub(crate) fills_exactly: bool,
     /// A parent holds at most one item of each identity.
@@ -97,21 +87,17 @@ pub(crate) enum Statement {
     AppendOrOpen {
         items: Vec<Item>,
         new_id: Id,
-        slot: u8,
     },
     AppendToOpen {
         items: Vec<Item>,
-        slot: u8,
     },
     AppendToId {
         items: Vec<Item>,
         id: Id,
-        slot: u8,
     },
     AppendToIdOrBeRefused {
         items: Vec<Item>,
         id: Id,
-        slot: u8,
         is_filled: bool,
     },
     /// `insert_bucket`. With a time, a full bucket has an id before that of the open one, which was
@@ -119,18 +105,10 @@ pub(crate) enum Statement {
     InsertBucket {
         items: Vec<Item>,
         id: Id,
-        slot: u8,
         precedes: Option<Id>,
     },
     Seal {
         id: Id,
-    },
-    ExpectSlot {
-        slot: u8,
-    },
-    TurnRing {
-        from: u8,
-        to: u8,
     },
     PullExtras {
         item: Item,
@@ -157,8 +135,6 @@ pub(crate) struct Server {
     /// In the order of their ids.
     pub(crate) buckets: Vec<Bucket>,
     pub(crate) parent: Option<Parent>,
-    /// The slot that the ring leaves free, if there is a ring.
-    pub(crate) ring: Option<u8>,
     /// The number of buckets created so far.
     made: u8,
     /// Whether an item was appended to an empty bucket, of which no change stream could tell.
@@ -188,8 +164,6 @@ impl Statement {
             | Self::RemoveItem(_)
             | Self::ReplaceItem(_)
             | Self::Seal { .. }
-            | Self::ExpectSlot { .. }
-            | Self::TurnRing { .. }
             | Self::Delete
             | Self::DeleteExtras => &[],
         }
@@ -203,12 +177,11 @@ impl Bucket {
     }
 
     /// Whether the filter of a statement matches the bucket, which leaves out one that holds some of the items.
-    fn takes(&self, items: &[Item], slot: u8, rules: &Rules) -> bool {
-        !self.sealed
-            && self.slot == slot
-            && !(rules.seals_empty && self.items.is_empty())
-            && !(rules.has_identity && holds_any(&self.items, items))
-            && usize::from(self.count) + items.len() <= usize::from(rules.capacity)
+    fn takes(&self, items: &[Item], rules: &Rules) -> bool {
+        let is_empty = rules.seals_empty && self.items.is_empty();
+        let is_double = rules.has_identity && holds_any(&self.items, items);
+        let has_room = usize::from(self.count) + items.len() <= usize::from(rules.capacity);
+        has_room && !self.sealed && !is_empty && !is_double
     }
 
     fn push(&mut self, items: &[Item]) -> Answer {
@@ -227,21 +200,18 @@ impl Parent {
 }
 
 impl Server {
-    /// A server without buckets but perhaps empty ones: an open one, and one of a later moment that is sealed. A ring,
-    /// if there is one, leaves this slot free.
-    pub(crate) fn new(free_slot: Option<u8>, has_empty: bool, has_later: bool) -> Self {
+    /// A server without buckets but perhaps empty ones: an open one, and one of a later moment that is sealed.
+    pub(crate) fn new(has_empty: bool, has_later: bool) -> Self {
         let empty = |base, sealed| Bucket {
             id: Id { base, suffix: 0 },
             items: Vec::new(),
             count: 0,
             sealed,
-            slot: 0,
             nth: base,
         };
         let first = has_empty.then(|| empty(0, false));
         let later = has_later.then(|| empty(2, true));
         Self {
-            ring: free_slot,
             buckets: first.into_iter().chain(later).collect(),
             made: has_empty.into(),
             ..Self::default()
@@ -252,19 +222,14 @@ impl Server {
     /// insert one.
     pub(crate) fn update(&mut self, statement: &Statement, rules: &Rules) -> Option<Answer> {
         Some(match statement {
-            Statement::AppendOrOpen { items, slot, .. } => {
-                return self.append_to_open(items, *slot, rules);
+            Statement::AppendOrOpen { items, .. } => return self.append_to_open(items, rules),
+            Statement::AppendToOpen { items } => {
+                self.append_to_open(items, rules).unwrap_or(Answer::NoMatch)
             }
-            Statement::AppendToOpen { items, slot } => self
-                .append_to_open(items, *slot, rules)
-                .unwrap_or(Answer::NoMatch),
-            Statement::AppendToId { items, id, slot } => {
-                return self.append_to_id(items, *id, *slot, rules);
-            }
+            Statement::AppendToId { items, id } => return self.append_to_id(items, *id, rules),
             Statement::AppendToIdOrBeRefused {
                 items,
                 id,
-                slot,
                 is_filled,
             } => {
                 let has_more_room = |bucket: &Bucket| {
@@ -274,7 +239,7 @@ impl Server {
                 match is_exact && self.buckets.iter().any(has_more_room) {
                     true => Answer::MustNotOpen,
                     false => self
-                        .append_to_id(items, *id, *slot, rules)
+                        .append_to_id(items, *id, rules)
                         .unwrap_or(Answer::MustNotOpen),
                 }
             }
@@ -288,15 +253,6 @@ impl Server {
                     None => Answer::MustNotOpen,
                 }
             }
-            Statement::ExpectSlot { slot } if self.ring == Some(*slot) => Answer::Stored,
-            Statement::TurnRing { from, to } if self.ring == Some(*from) => {
-                if rules.asks_index && self.open_bucket(*from, rules).is_some() {
-                    return Some(Answer::OtherOpen);
-                }
-                self.ring = Some(*to);
-                Answer::Stored
-            }
-            Statement::ExpectSlot { .. } | Statement::TurnRing { .. } => Answer::MustNotOpen,
             Statement::InsertBucket { .. } => return None,
             Statement::PullExtras { item } => self.pull(*item, rules),
             Statement::Push { items } => match &mut self.parent {
@@ -347,10 +303,10 @@ impl Server {
         })
     }
 
-    fn append_to_id(&mut self, items: &[Item], id: Id, slot: u8, rules: &Rules) -> Option<Answer> {
+    fn append_to_id(&mut self, items: &[Item], id: Id, rules: &Rules) -> Option<Answer> {
         let is_there = self.is_there(items, rules);
         let mut buckets = self.buckets.iter_mut();
-        let found = buckets.find(|bucket| bucket.id == id && bucket.takes(items, slot, rules));
+        let found = buckets.find(|bucket| bucket.id == id && bucket.takes(items, rules));
         found.map(|bucket| match is_there {
             true => Answer::ItemThere,
             false => {
@@ -363,19 +319,15 @@ impl Server {
     /// Inserts a bucket for an upsert that found none, if both unique indexes allow it.
     pub(crate) fn insert(&mut self, statement: &Statement, rules: &Rules) -> Answer {
         match statement {
-            Statement::AppendOrOpen {
-                items,
-                new_id: id,
-                slot,
+            Statement::AppendOrOpen { items, new_id: id } | Statement::AppendToId { items, id } => {
+                self.open(items, *id, rules)
             }
-            | Statement::AppendToId { items, id, slot } => self.open(items, *id, *slot, rules),
             Statement::InsertBucket {
                 items,
                 id,
-                slot,
                 precedes,
             } => {
-                let answer = self.open(items, *id, *slot, rules);
+                let answer = self.open(items, *id, rules);
                 if let (Answer::Stored, Some(open)) = (answer, precedes) {
                     self.put_before(*id, *open);
                 }
@@ -385,17 +337,9 @@ impl Server {
         }
     }
 
-    /// The open bucket of the slot, if there is one.
-    pub(crate) fn open_bucket(&self, slot: u8, rules: &Rules) -> Option<&Bucket> {
-        let mut buckets = self.buckets.iter();
-        buckets.find(|bucket| bucket.slot == slot && bucket.is_open(rules))
-    }
-
-    /// Whether the ring holds the slot.
-    fn is_held(&self, slot: u8, rules: &Rules) -> bool {
-        let before = |free| (free + rules.slots - 1) % rules.slots;
-        let is_free = |free| slot == free || !rules.holds_all && slot == before(free);
-        self.ring.is_some_and(|free| !is_free(free))
+    /// The open bucket, if there is one.
+    pub(crate) fn open_bucket(&self, rules: &Rules) -> Option<&Bucket> {
+        self.buckets.iter().find(|bucket| bucket.is_open(rules))
     }
 
     /// The last id of a moment.
@@ -410,11 +354,10 @@ impl Server {
         Some((last, last.is_open(rules)))
     }
 
-    fn append_to_open(&mut self, items: &[Item], slot: u8, rules: &Rules) -> Option<Answer> {
+    fn append_to_open(&mut self, items: &[Item], rules: &Rules) -> Option<Answer> {
         let is_there = self.is_there(items, rules);
         let mut buckets = self.buckets.iter_mut();
-        let takes =
-            |bucket: &&mut Bucket| bucket.is_open(rules) && bucket.takes(items, slot, rules);
+        let takes = |bucket: &&mut Bucket| bucket.is_open(rules) && bucket.takes(items, rules);
         let open = buckets.find(takes)?;
         Some(match is_there {
             true => Answer::ItemThere,
@@ -487,7 +430,7 @@ impl Server {
         Answer::Stored
     }
 
-    fn open(&mut self, items: &[Item], id: Id, slot: u8, rules: &Rules) -> Answer {
+    fn open(&mut self, items: &[Item], id: Id, rules: &Rules) -> Answer {
         let Err(at) = self.buckets.binary_search_by_key(&id, |bucket| bucket.id) else {
             return Answer::IdTaken;
         };
@@ -496,11 +439,9 @@ impl Server {
             items: items.to_vec(),
             count: size(items),
             sealed: false,
-            slot,
             nth: self.made,
         };
-        let is_taken = || self.open_bucket(slot, rules).is_some() || self.is_held(slot, rules);
-        if rules.unique && bucket.is_open(rules) && is_taken() {
+        if rules.unique && bucket.is_open(rules) && self.open_bucket(rules).is_some() {
             return Answer::OtherOpen;
         }
         if self.is_there(items, rules) {

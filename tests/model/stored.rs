@@ -68,7 +68,7 @@ pub(crate) async fn of_server(db: &Database, config: &Config) -> Stored {
             id,
             numbers(bucket, array),
             count,
-            bucket.get_str("sealed").is_ok(),
+            bucket.contains_key("sealed"),
         )
     };
     let parent = |parent: &Document| {
@@ -88,20 +88,6 @@ pub(crate) async fn insert_parent(db: &Database) {
     parents.insert_one(parent).await.unwrap();
 }
 
-/// Gives the key a ring that leaves this slot free.
-pub(crate) async fn insert_ring(db: &Database, free: u8) {
-    let value = |slot: i32| match slot {
-        0 => Bson::Null,
-        slot => Bson::Int32(-slot),
-    };
-    let held = (0..256).filter(|slot| *slot != i32::from(free)).map(value);
-    let ring = doc! {
-        "_id": "%/1_", "sensor": 1_i64, "count": 0, "items": [], "sealed": Vec::from_iter(held),
-    };
-    let buckets = db.collection::<Document>("buckets");
-    buckets.insert_one(ring).await.unwrap();
-}
-
 /// An open bucket without items, as another program may leave it.
 pub(crate) async fn insert_empty(db: &Database) {
     let empty = doc! { "_id": "1_0000000000", "sensor": 1_i64, "count": 0, "items": [] };
@@ -111,8 +97,7 @@ pub(crate) async fn insert_empty(db: &Database) {
 
 async fn documents(db: &Database, collection: &str) -> Vec<Document> {
     let collection = db.collection::<Document>(collection);
-    let no_ring = doc! { "sealed": { "$not": { "$type": "array" } } };
-    let found = collection.find(no_ring).sort(doc! { "_id": 1 }).await;
+    let found = collection.find(doc! {}).sort(doc! { "_id": 1 }).await;
     found.unwrap().try_collect().await.unwrap()
 }
 

@@ -22,10 +22,6 @@ pub(crate) struct Config {
     pub(crate) losses: u8,
     /// How many writers may crash.
     pub(crate) crashes: u8,
-    /// How often the key may get a ring, or a ring turn.
-    pub(crate) rings: u8,
-    /// The slot that the ring leaves free, if the key has one from the start.
-    pub(crate) free_slot: Option<u8>,
     /// Another program has left an open bucket that is empty.
     pub(crate) has_empty: bool,
     /// The key has a bucket of a later moment from the beginning, which a removal has emptied.
@@ -50,7 +46,6 @@ pub(crate) struct System {
     late: u32,
     losses: u8,
     crashes: u8,
-    rings: u8,
 }
 
 /// One step of the writer with this number.
@@ -69,8 +64,6 @@ pub(crate) enum Action {
     Crash(usize),
     /// A command that its writer has given up reaches the server after all.
     Arrive(usize),
-    /// Somebody gives the key a ring; if it has one, the writer turns it when it opens a bucket.
-    Ring(usize),
 }
 
 impl Config {
@@ -97,7 +90,7 @@ impl Config {
 impl System {
     pub(crate) fn new(config: &Config) -> Self {
         let mut system = Self {
-            server: Server::new(config.free_slot, config.has_empty, config.has_later),
+            server: Server::new(config.has_empty, config.has_later),
             writers: config.writers.iter().cloned().map(Writer::new).collect(),
             acknowledged: 0,
             removed: 0,
@@ -107,7 +100,6 @@ impl System {
             late: 0,
             losses: config.losses,
             crashes: config.crashes,
-            rings: config.rings,
         };
         for call in config.writers.iter().flatten() {
             match call {
@@ -140,9 +132,6 @@ impl System {
                 continue;
             }
             actions.push(Action::Step(n));
-            if self.rings > 0 && writer.may_turn(&self.server) {
-                actions.push(Action::Ring(n));
-            }
             let reads = writer.request.is_none() && writer.must_read(&config.rules);
             if self.losses > 0 && !reads {
                 actions.extend([
@@ -166,8 +155,7 @@ impl System {
         | Action::LoseCommand(n)
         | Action::Kill(n)
         | Action::Crash(n)
-        | Action::Arrive(n)
-        | Action::Ring(n)) = action;
+        | Action::Arrive(n)) = action;
         let writer = &mut next.writers[n];
         if config.deletes() && !matches!(action, Action::Arrive(_) | Action::Crash(_)) {
             next.begun |= writer
@@ -181,11 +169,6 @@ impl System {
                 {
                     writer.late = None;
                 }
-                return next;
-            }
-            Action::Ring(_) => {
-                writer.turn(&mut next.server);
-                next.rings -= 1;
                 return next;
             }
             Action::Crash(_) => {

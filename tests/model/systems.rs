@@ -56,10 +56,6 @@ pub(crate) fn config(name: &'static str, capacity: u8, writers: Vec<Vec<Call>>) 
             sees_open: true,
             deletes_emptied: false,
             seals_empty: true,
-            slots: 3,
-            holds_all: true,
-            counts_openings: true,
-            asks_index: true,
             fills_exactly: true,
             has_identity: false,
             flag_excludes: true,
@@ -73,8 +69,6 @@ pub(crate) fn config(name: &'static str, capacity: u8, writers: Vec<Vec<Call>>) 
         writers,
         losses: 2,
         crashes: 1,
-        rings: 0,
-        free_slot: None,
         has_empty: false,
         has_later: false,
     }
@@ -159,25 +153,6 @@ pub(crate) fn removals() -> Vec<Config> {
         [by_number, by_time, knows(4), knows(5)]
     };
     (1..=3).flat_map(both).collect()
-}
-
-/// Writers of a busy key, which gets a ring that turns twice.
-pub(crate) fn rings() -> Vec<Config> {
-    let both = |capacity| {
-        let writers = vec![appends(0, &[2, 1, 1]), appends(1, &[1, 2])];
-        let by_number = Config {
-            losses: 1,
-            rings: 3,
-            ..config("rings", capacity, writers)
-        };
-        let by_time = Config {
-            by_time: true,
-            unordered: true,
-            ..by_number.clone()
-        };
-        [by_number, by_time]
-    };
-    (2..=3).flat_map(both).collect()
 }
 
 /// Pushes to a parent that is inserted at the same time.

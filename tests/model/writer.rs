@@ -1,7 +1,7 @@
 //! A writer: its calls, one after the other, and what is on the wire between it and the server.
 
 use crate::{
-    batch::{Batch, Memory},
+    batch::{Batch, NewestBucket},
     edit::{Change, Editing},
     next::Answer,
     outlier::Pushing,
@@ -74,7 +74,7 @@ pub(crate) struct Writer {
     /// The handle remembers that the parent is an outlier.
     known: bool,
     /// The handle's memory of the key.
-    memory: Memory,
+    memory: NewestBucket,
 }
 
 impl Request {
@@ -91,11 +91,8 @@ impl Request {
     /// Carries out the next statement. Returns whether the command is answered.
     pub(crate) fn carry_out(&mut self, server: &mut Server, rules: &Rules) -> bool {
         let statement = &self.statements[self.at];
-        // A statement that changes nothing leaves no trace, so it is carried out again.
-        let is_found_only =
-            matches!(statement, Statement::ExpectSlot { .. }) && !rules.counts_openings;
         let answer = match self.answers.get(self.at) {
-            Some(stored @ (Answer::Stored, _)) if rules.remembers && !is_found_only => *stored,
+            Some(stored @ (Answer::Stored, _)) if rules.remembers => *stored,
             _ if std::mem::take(&mut self.inserts) => (server.insert(statement, rules), true),
             _ => match server.update(statement, rules) {
                 Some(answer) => (answer, false),
@@ -140,7 +137,7 @@ impl Writer {
             request: None,
             late: None,
             known: false,
-            memory: Memory::default(),
+            memory: NewestBucket::default(),
         }
     }
 
@@ -164,24 +161,6 @@ impl Writer {
                     Task::Delete { of_extras: false }
                 }
             });
-        }
-    }
-
-    /// Whether the writer is about to build a command, which may turn the ring.
-    pub(crate) fn may_turn(&self, server: &Server) -> bool {
-        let is_turning = |batch: &Batch| server.ring.is_some() && batch.turns;
-        match (&self.task, &self.request) {
-            (Some(Task::Append(batch)), None) => !is_turning(batch),
-            _ => false,
-        }
-    }
-
-    /// Gives the key a ring, or turns it with the next opening.
-    pub(crate) fn turn(&mut self, server: &mut Server) {
-        if server.ring.is_none() {
-            server.ring = Some(0);
-        } else if let Some(Task::Append(batch)) = &mut self.task {
-            batch.turn(self.memory);
         }
     }
 

@@ -26,7 +26,7 @@ pub(crate) struct Deletion<H> {
 
 impl<H: Handle> Deletion<H> {
     pub(crate) async fn new(network: &Network, client: &Client) -> Self {
-        let handle = H::open(&client.database("d0"), false, 0).await;
+        let handle = H::open(&client.database("d0"), false).await;
         let network = network.clone();
         Self { network, handle }
     }

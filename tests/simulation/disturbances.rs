@@ -33,7 +33,6 @@ pub(crate) struct Disturbances<H> {
 impl<H: Handle> Disturbances<H> {
     /// Before anybody writes.
     pub(crate) async fn prepare(scenario: &Scenario, driver: &Driver, client: &Client) -> Self {
-        let rings = scenario.rings;
         let splits = match scenario.splits {
             true => Splits::of_grown(driver, client).await,
             false => None,
@@ -43,8 +42,8 @@ impl<H: Handle> Disturbances<H> {
             false => None,
         };
         let import = match scenario.transfer {
-            Some(Transfer::Flat) => Some(Import::of_flat(driver, client, rings).await),
-            Some(Transfer::Archive) => Some(Import::of_archive(driver, client, rings).await),
+            Some(Transfer::Flat) => Some(Import::of_flat(driver, client).await),
+            Some(Transfer::Archive) => Some(Import::of_archive(driver, client).await),
             _ => None,
         };
         let inspects = |inspection| scenario.inspection == Some(inspection);

@@ -66,7 +66,7 @@ pub(crate) trait Handle: Clone + Send + Sync + 'static {
     /// Whether a read gives each writer's items in the order in which they were stored.
     fn is_in_order() -> bool;
 
-    fn open(db: &Database, combine: bool, rings: u32) -> impl Future<Output = Self> + Send;
+    fn open(db: &Database, combine: bool) -> impl Future<Output = Self> + Send;
 
     fn append(
         &self,
@@ -267,8 +267,8 @@ impl<T: Reading> Handle for Buckets<T> {
         T::SPEC.id.ordinal == Ordinal::Number
     }
 
-    async fn open(db: &Database, combine: bool, rings: u32) -> Self {
-        let buckets = T::buckets(db).combine(combine).__ring_after(rings);
+    async fn open(db: &Database, combine: bool) -> Self {
+        let buckets = T::buckets(db).combine(combine);
         buckets.await.expect("an opened collection")
     }
 
@@ -390,7 +390,7 @@ macro_rules! families {
                 true
             }
 
-            async fn open(db: &Database, _combine: bool, _rings: u32) -> Self {
+            async fn open(db: &Database, _combine: bool) -> Self {
                 let parents = $name::outliers(db).await.expect("an opened collection");
                 for id in [0, 1] {
                     let parent = $name { id, items: Vec::new(), $($total: 0)? };

@@ -44,19 +44,19 @@ struct Line {
 
 impl<H: Handle> Import<H> {
     /// Stores a flat collection.
-    pub(crate) async fn of_flat(driver: &Driver, client: &Client, rings: u32) -> Self {
+    pub(crate) async fn of_flat(driver: &Driver, client: &Client) -> Self {
         let flat = flat_items(FIRST, H::IS_UNIQUE);
         let source = Source::Flat(flat.len() as u64);
         driver
             .set_up(doc! { "insert": "flat", "documents": flat })
             .await;
-        Self::of(source, driver, client, rings).await
+        Self::of(source, driver, client).await
     }
 
     /// Archives buckets, and deletes all or some of them.
-    pub(crate) async fn of_archive(driver: &Driver, client: &Client, rings: u32) -> Self {
+    pub(crate) async fn of_archive(driver: &Driver, client: &Client) -> Self {
         let db = client.database("archive");
-        let handle = H::open(&db, false, rings).await;
+        let handle = H::open(&db, false).await;
         let flat = flat_items(FIRST, false);
         let number = |item: &Document, name| item.get_i64(name).expect("a number");
         let items = flat.iter();
@@ -74,15 +74,15 @@ impl<H: Handle> Import<H> {
         driver
             .set_up(doc! { "delete": "buckets", "deletes": deletes })
             .await;
-        Self::of(Source::Archive(lines), driver, client, rings).await
+        Self::of(Source::Archive(lines), driver, client).await
     }
 
-    async fn of(source: Source, driver: &Driver, client: &Client, rings: u32) -> Self {
+    async fn of(source: Source, driver: &Driver, client: &Client) -> Self {
         let network = driver.network.clone();
         let mut handles = Vec::new();
         for name in ["i0", "i1", "i2"] {
             let db = client.database(name);
-            let handle = H::open(&db, false, rings).await;
+            let handle = H::open(&db, false).await;
             handles.push((db, handle));
         }
         let mut world = network.world();

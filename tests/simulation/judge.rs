@@ -259,13 +259,8 @@ fn out_of_order(world: &World, buckets: &[&Document]) -> Option<String> {
     None
 }
 
-/// The buckets, without rings.
 pub(crate) fn buckets(documents: &Store) -> impl Iterator<Item = &Document> {
-    let is_ring =
-        |document: &&Document| document.get_str("_id").is_ok_and(|id| id.starts_with('%'));
-    let documents = documents.documents.iter();
-    let documents = documents.map(|document| &**document);
-    documents.filter(move |document| !is_ring(document))
+    documents.documents.iter().map(|document| &**document)
 }
 
 /// The time window of a bucket, if there are any.

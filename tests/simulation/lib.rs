@@ -2,7 +2,7 @@
 //!
 //! A schedule is the run of one seed: two or three handles with four writers, who append to two keys one by one or load
 //! many items, and remove and change items of theirs, some of them in sessions or in transactions of their own. Buckets
-//! are numbered, with rings or without, or timed, or stand in time windows and keep a rollup; or two parents take the
+//! are numbered or timed, or stand in time windows and keep a rollup; or two parents take the
 //! items, and their extras, with a total or without. Items may be unique, and two writers may have the same ones. Two
 //! calls may change the capacity meanwhile, each to one of three, and rewrite buckets in transactions. Or two calls
 //! import a flat collection, or archived buckets, or migrate all buckets to another collection, which they follow by a

@@ -15,8 +15,6 @@ pub(crate) enum Transfer {
 /// How many handles write, and what happens beside them.
 #[derive(Debug)]
 pub(crate) struct Scenario {
-    /// How many buckets a key opens before it gets a ring; 0 is the usual number.
-    pub(crate) rings: u32,
     pub(crate) handles: usize,
     /// Whether a writer loads many items at once.
     pub(crate) loads: bool,
@@ -41,7 +39,7 @@ impl Scenario {
     pub(crate) fn draw<H: Handle>(world: &mut World, may_change: bool) -> Self {
         let undone = world.undone;
         let mut one_in = |n| world.below(n) == 0;
-        let [is_eager, has_third, loads] = [2, 2, 2].map(&mut one_in);
+        let [has_third, loads] = [2, 2].map(&mut one_in);
         let [stops, shares, changes] = [4, 2, 4].map(&mut one_in);
         let [splits, deletes] = [2, 6].map(&mut one_in);
         let [transfer, inspection] = [8, 6].map(|below| world.below(below) as usize);
@@ -68,7 +66,6 @@ impl Scenario {
             None => is_quiet && world.below(2) == 0,
         };
         Self {
-            rings: is_eager.into(),
             handles: 2 + usize::from(has_third),
             loads,
             // While the migrations wait for the writers, none of these stands still.

@@ -161,7 +161,7 @@ impl Simulator {
         for n in 0..scenario.handles {
             let db = self.client.database(&format!("h{n}"));
             let combine = network.world().below(2) == 1;
-            handles.push(H::open(&db, combine, scenario.rings).await);
+            handles.push(H::open(&db, combine).await);
         }
         {
             let mut world = network.world();

@@ -43,7 +43,7 @@ impl<H: Handle> Splits<H> {
         (numbers.clone()).for_each(|n| tell(&network, n, Told::Done));
         let mut handles = Vec::new();
         for name in ["p0", "p1", "p2"] {
-            handles.push(H::open(&client.database(name), false, 0).await);
+            handles.push(H::open(&client.database(name), false).await);
         }
         Some(Self {
             network,

@@ -34,7 +34,7 @@ pub(crate) struct Watching<H> {
 impl<H: Handle> Watching<H> {
     pub(crate) async fn new(network: &Network, client: &Client, is_exact: bool) -> Self {
         // A process of its own, which does not end.
-        let handle = H::open(&client.database("w0"), false, 0).await;
+        let handle = H::open(&client.database("w0"), false).await;
         let watch = handle.watch().await.expect("a watch");
         Self {
             network: network.clone(),

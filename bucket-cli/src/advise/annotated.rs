@@ -11,7 +11,7 @@ use super::measure::fill::out_of_order;
 use super::measure::keys::ItemsPerKey;
 use super::measure::lengths::Lengths;
 use super::measure::threshold::rule::Distribution;
-use super::measure::{no_ring, whole};
+use super::measure::whole;
 use super::verdict::arrays::figures::{figures, reason};
 use super::verdict::flat::figures::capacity_table;
 use crate::report::Report;
@@ -39,7 +39,6 @@ fn by_items(spec: &BucketSpec, fields: impl Iterator<Item = &'static str>) -> Ve
         .collect();
     let count = format!("${}", spec.count);
     vec![
-        no_ring(),
         doc! { "$group": {
             "_id": of, "items": { "$sum": count }, "buckets": { "$sum": 1 },
             "bytes": { "$sum": { "$bsonSize": "$$ROOT" } },

@@ -22,11 +22,6 @@ pub(crate) fn whole(row: &Document, name: &str) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
 
-/// All documents but the rings of busy keys.
-pub(crate) fn no_ring() -> Document {
-    doc! { "$match": { "sealed": { "$not": { "$type": "array" } } } }
-}
-
 /// The length of an array as an expression; zero for anything else.
 pub(crate) fn array_length(name: &str) -> Document {
     let array = format!("${name}");

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{Failure, Outcome, Site, Verb, rows};
 use crate::advise::drawn::{self, Charts};
-use crate::advise::measure::{array_length, no_ring, whole};
+use crate::advise::measure::{array_length, whole};
 use crate::arguments::Structs;
 use crate::report::{Report, counted, thousands};
 
@@ -156,7 +156,7 @@ async fn of_buckets(db: &Database, spec: &BucketSpec) -> Result<Figures, Failure
 fn group_buckets(spec: &BucketSpec) -> Document {
     let items = format!("${}", spec.count);
     let has_room = doc! { "$lt": [&items, spec.capacity] };
-    let is_sealed = doc! { "$not": [{ "$in": [{ "$type": "$sealed" }, ["missing", "int"]] }] };
+    let is_sealed = doc! { "$ne": [{ "$type": "$sealed" }, "missing"] };
     let is_open = doc! { "$and": [has_room, { "$not": [is_sealed.clone()] }] };
     let one_if = |condition: Document| doc! { "$sum": { "$cond": [condition, 1, 0] } };
     doc! {
@@ -240,7 +240,7 @@ async fn of_outliers(db: &Database, spec: &OutlierSpec) -> Result<Figures, Failu
 
 /// One group of all documents; empty if there are none.
 async fn summary(collection: &Collection<Document>, group: Document) -> Result<Document, Failure> {
-    let stages = vec![no_ring(), doc! { "$group": group }];
+    let stages = vec![doc! { "$group": group }];
     let mut found = rows(collection, stages).await?;
     Ok(found.pop().unwrap_or_default())
 }
@@ -251,7 +251,6 @@ async fn largest(
     by_key: Document,
 ) -> Result<Vec<Document>, Failure> {
     let stages = vec![
-        no_ring(),
         doc! { "$group": by_key },
         doc! { "$sort": { "items": -1, "_id": 1 } },
         doc! { "$limit": LARGEST },

@@ -164,14 +164,13 @@ kinds! { collection;
              with `filter` for a rollup and `holding` for an export";
     }
 
-    /// Whether a key of the collection already has several open buckets, or one in a slot that its ring holds, left by
-    /// a writer that the index `bucket_open` did not guard.
+    /// Whether a key of the collection already has several open buckets, left by a writer that the index `bucket_open`
+    /// did not guard.
     pub fn is_several_open {
         SeveralOpen =>
-            "the index `{OPEN_INDEX}` cannot be created because a key has several open buckets, or one in a slot \
-             that its ring holds; the struct's `repair`, or `repair` on its command line, seals all but the newest, \
-             and the one in that slot (by hand, set `sealed` to the bucket's own `_id`); if a `change_capacity` was \
-             interrupted, call it again instead";
+            "the index `{OPEN_INDEX}` cannot be created because a key has several open buckets; the struct's `repair`, \
+             or `repair` on its command line, seals all but the newest (by hand, set `sealed` to the bucket's own \
+             `_id`); if a `change_capacity` was interrupted, call it again instead";
     }
 
     /// Whether items of one key, or of one parent, already have the same identity, so that `unique` cannot hold.

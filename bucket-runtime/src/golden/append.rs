@@ -4,16 +4,15 @@ use insta::assert_snapshot;
 use mongodb::bson::{Bson, doc};
 
 use super::{
-    AppendedItems, Bucket, Golden, IndexedScope, OpenIndex, Trade, Update, entry, note, order,
-    reading, trade,
+    AppendedItems, Bucket, Golden, IndexedScope, OpenIndex, Trade, entry, note, order, reading,
+    trade,
 };
 use crate::{
     protocol::{
         budget::Budget,
-        command::{KeyScope, ring},
+        command::KeyScope,
         whole_bucket::{Summary, WholeBucket},
     },
-    schema::slot::IndexSlot,
     value::{
         bytes,
         element::{raw, value_size},
@@ -70,51 +69,6 @@ fn statements<T: Bucket>(item: &T) -> String {
     let document = document.unwrap().to_document().unwrap();
     shown.document("a sealed bucket that is inserted whole", &document);
     shown.0
-}
-
-/// Of a busy key: its ring, and an append in one of its slots.
-#[test]
-fn append_in_a_slot_of_a_ring() {
-    let slot = IndexSlot::FIRST.next();
-    let scope = entry(&trade()).0.in_slot(slot);
-    let items = |count| AppendedItems {
-        elements: vec![Bson::Null; count],
-        totals: None,
-        oversize: 0,
-    };
-    let mut shown = Golden::default();
-    let mut update = |title, mut update: Update| {
-        let values = update.filter.iter_mut().chain(update.update.iter_mut());
-        values.for_each(|(_, value)| shorten_ring(value));
-        shown.update(title, &update);
-    };
-    update("give the key a ring", scope.create_ring());
-    update("count an opening", scope.expect_slot());
-    update("turn the ring", scope.turn_ring(slot.next()));
-    update(
-        "insert a bucket in the slot",
-        scope.insert_bucket(items(9), "123_1714979289"),
-    );
-    update(
-        "insert a full one",
-        scope.insert_bucket(items(10), "123_1714979289"),
-    );
-    shown.document("the ring", &scope.ring());
-    shown.document("all rings", &ring::rings());
-    shown.document("no ring", &ring::no_ring());
-    assert_snapshot!(shown.0);
-}
-
-/// An array of more than 200 slots says how many these are, and which are the first.
-fn shorten_ring(value: &mut Bson) {
-    match value {
-        Bson::Array(slots) if slots.len() > 200 => {
-            let first = Bson::from(slots[..3].to_vec());
-            *value = format!("{} slots: {first}, …", slots.len()).into();
-        }
-        Bson::Document(fields) => fields.iter_mut().for_each(|(_, value)| shorten_ring(value)),
-        _ => {}
-    }
 }
 
 /// After a change of the capacity, a new bucket has a mark of it.

@@ -4,7 +4,7 @@ mod indexes;
 mod mark;
 mod stored;
 
-use std::{marker::PhantomData, time::Duration};
+use std::marker::PhantomData;
 
 use mongodb::{
     Collection,
@@ -23,11 +23,7 @@ use crate::{
     schema::open_index::OpenIndex,
     server::Server,
     value::{bytes, shell::shell, unreadable::Attempted},
-    write::{
-        append::Writer,
-        combine::Combiner,
-        engine::{Engine, RingPace},
-    },
+    write::{append::Writer, combine::Combiner, engine::Engine},
 };
 
 /// Builder of an opened collection: await it; see [`Bucket::buckets`].
@@ -38,7 +34,6 @@ pub struct OpenBuckets<T> {
     create: bool,
     check_items: bool,
     trace_keys: bool,
-    ring_pace: RingPace,
     item: PhantomData<fn() -> T>,
 }
 
@@ -50,7 +45,6 @@ impl<T: Bucket> OpenBuckets<T> {
             create: true,
             check_items: false,
             trace_keys: false,
-            ring_pace: RingPace::DEFAULT,
             item: PhantomData,
         }
     }
@@ -115,19 +109,6 @@ impl<T: Bucket> OpenBuckets<T> {
         self
     }
 
-    /// Gives a key a ring after this many openings on average, whatever their rate, and turns it after as
-    /// many: for tests, which have no minutes.
-    #[doc(hidden)]
-    pub fn __ring_after(mut self, openings: u32) -> Self {
-        self.ring_pace = RingPace {
-            busy: Duration::MAX,
-            openings_in_a_row: 1,
-            openings_before_ring: openings,
-            openings_per_slot: openings,
-        };
-        self
-    }
-
     /// A handle of a collection that is not open, for a dry run.
     #[doc(hidden)]
     pub fn __unopened(self) -> Buckets<T> {
@@ -135,7 +116,7 @@ impl<T: Bucket> OpenBuckets<T> {
             Server::new(self.collection),
             OpenIndex::first(T::SPEC.capacity),
         );
-        let (engine, combiner) = (Engine::new(server, open, self.ring_pace), None);
+        let (engine, combiner) = (Engine::new(server, open), None);
         Buckets::new(Writer { engine, combiner })
     }
 
@@ -154,7 +135,7 @@ impl<T: Bucket> OpenBuckets<T> {
         if self.check_items {
             check_items::<T>(&server).await?;
         }
-        let engine = Engine::new(server, index, self.ring_pace);
+        let engine = Engine::new(server, index);
         let combiner = self.combine.then(Combiner::default);
         Ok(Buckets::new(Writer { engine, combiner }))
     }

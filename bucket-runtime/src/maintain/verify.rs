@@ -8,7 +8,6 @@ mod numbers;
 mod problem;
 pub(crate) mod rebuild;
 mod repair;
-mod slot;
 
 use std::collections::BTreeMap;
 
@@ -25,7 +24,6 @@ pub(crate) use self::{
 };
 use crate::{
     Bucket, Result,
-    protocol::command::ring::no_ring,
     schema::key::{Key, KeyPart},
     server::Server,
 };
@@ -92,7 +90,7 @@ impl RepairBuckets {
 pub(crate) fn verifier<T: Bucket>(collection: Collection<Document>) -> Verifier {
     Verifier {
         server: Server::new(collection),
-        buckets: no_ring(),
+        buckets: Document::new(),
         spec: const { &T::SPEC },
         is_last_open: false,
         parts: parts::<T>,

@@ -4,7 +4,6 @@ mod append;
 mod edit;
 mod identity;
 mod index;
-pub(crate) mod ring;
 mod shard_key;
 
 use std::ops::Deref;
@@ -28,7 +27,6 @@ use crate::{
         key::{Key, KeyPart},
         names::{NEWEST, SEALED},
         open_index::OpenIndex,
-        slot::IndexSlot,
         spec::{BucketSpec, Ordinal},
     },
     value::stored_bucket::StoredBucket,
@@ -51,8 +49,6 @@ pub(crate) struct KeyScope {
 pub(crate) struct IndexedScope {
     pub(crate) key: KeyScope,
     pub(crate) open: OpenIndex,
-    /// Where the key's buckets are opened, as far as it is known.
-    pub(crate) slot: IndexSlot,
 }
 
 impl Deref for IndexedScope {
@@ -132,11 +128,7 @@ impl KeyScope {
 
     /// Joins the key with the open index that its commands depend on.
     pub(crate) fn by(self, open: OpenIndex) -> IndexedScope {
-        IndexedScope {
-            key: self,
-            open,
-            slot: IndexSlot::FIRST,
-        }
+        IndexedScope { key: self, open }
     }
 
     /// Narrows the scope to the window of this moment, if buckets have windows. A moment that no id can
@@ -259,12 +251,6 @@ impl KeyScope {
 }
 
 impl IndexedScope {
-    /// The key with another slot.
-    pub(crate) fn in_slot(mut self, slot: IndexSlot) -> Self {
-        self.slot = slot;
-        self
-    }
-
     /// The maximum size of a bucket, if it has to be checked: the compiler's proof holds only up to the
     /// struct's capacity.
     pub(crate) fn max_bytes(&self) -> Option<u32> {
@@ -272,10 +258,12 @@ impl IndexedScope {
         (!is_bounded).then_some(self.spec.max_bytes)
     }
 
-    /// The open bucket of the key in the known slot, even if its id is not one of the key's.
+    /// The open bucket of the key, even if its id is not one of the key's.
+    ///
+    /// `$exists` and not `null`: an upsert copies an equality into a new bucket, which would then have the field.
     pub(crate) fn open_bucket_anywhere(&self) -> Document {
         let mut filter = self.equalities();
-        filter.insert(SEALED, self.slot.condition());
+        filter.insert(SEALED, doc! { "$exists": false });
         filter.insert(self.spec.count, doc! { "$lt": self.open.bound() });
         filter
     }
@@ -297,6 +285,11 @@ impl IndexedScope {
         }
         filter
     }
+}
+
+/// Whether a bucket is unsealed, as an expression.
+pub(crate) fn is_unsealed() -> Document {
+    doc! { "$eq": [{ "$type": format!("${SEALED}") }, "missing"] }
 }
 
 /// The condition that an array of items is there, and not empty. What is no array is an error of the server's or of a

@@ -3,7 +3,6 @@
 use mongodb::bson::Bson;
 
 use crate::protocol::command::IndexedScope;
-use crate::schema::slot::IndexSlot;
 
 /// A writer's knowledge of a key's newest bucket. It may be out of date at any time: then the server
 /// refuses the statement that was built on it.
@@ -41,8 +40,7 @@ pub(crate) struct LastBucket {
     pub(crate) id: String,
     /// How many items it takes: none if it is empty.
     pub(crate) room: usize,
-    /// The slot in which it is open.
-    pub(crate) open_in: Option<IndexSlot>,
+    pub(crate) is_open: bool,
     /// The bytes that its items take beyond their shares.
     pub(crate) oversize: i64,
 }
@@ -56,7 +54,7 @@ impl NewestBucket {
                 id,
                 room,
                 oversize,
-                open_in: Some(_),
+                is_open: true,
             }) => Self::Open { id, room, oversize },
             last => Self::Closed {
                 last: last.map(|last| last.id),
@@ -122,16 +120,16 @@ mod tests {
 
     #[test]
     fn a_last_bucket_may_be_open() {
-        let last = |open_in| {
+        let last = |is_open| {
             NewestBucket::from_last(Some(LastBucket {
                 id: "a_0".to_owned(),
                 room: 1,
-                open_in,
+                is_open,
                 oversize: 7,
             }))
         };
-        assert_eq!(last(None), closed(Some("a_0")));
-        assert_eq!(last(Some(IndexSlot::FIRST)), open("a_0", 1));
+        assert_eq!(last(false), closed(Some("a_0")));
+        assert_eq!(last(true), open("a_0", 1));
         assert_eq!(NewestBucket::from_last(None), closed(None));
     }
 

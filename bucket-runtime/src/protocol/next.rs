@@ -35,8 +35,7 @@
 //! After the third try, whatever a writer reads is out of date before it can use it, and one item that any open
 //! bucket takes has the best chance. With a time, the newest bucket is read as the key's last one, which passes no
 //! index entries of full buckets. A writer that has lost a race for opening a bucket searches for the open one,
-//! since that may be an earlier one, have a foreign id, or be empty, and then it is sealed; if there is none, for the
-//! ring. Where bytes count, every
+//! since that may be an earlier one, have a foreign id, or be empty, and then it is sealed. Where bytes count, every
 //! other try reads, since the open bucket may lack room. Before a further try a writer pauses for a random share
 //! of its last round trip: where that was slow, the bucket that won takes as long to fill.
 //!
@@ -157,7 +156,7 @@ pub(crate) fn next(answer: Answer, facts: Facts) -> Next {
         Answer::NoMatch => Next::ReadNewest,
         // A full or sealed bucket of the same moment.
         Answer::IdTaken if upsert => Next::ReadLast,
-        // It may not be a race, but a bucket with a foreign id, or a ring.
+        // It may not be a race, but a bucket with a foreign id.
         Answer::OtherOpen if facts.has_lost => Next::ReadNewest,
         // Another writer was faster: its bucket is there now, and the same statement joins it.
         Answer::OtherOpen if upsert && !may_lack_bytes => Next::SendAgain,

@@ -3,10 +3,9 @@
 use mongodb::bson::{Bson, Document, doc};
 
 use crate::{
-    protocol::command::{has_twins, ring::RING},
+    protocol::command::{has_twins, is_unsealed},
     schema::{
         names::{NEWEST, SEALED},
-        slot::is_unsealed,
         spec::{BucketSpec, OutlierSpec},
     },
 };
@@ -31,17 +30,9 @@ pub(crate) fn of_bucket(spec: &BucketSpec, key: &[Option<&str>]) -> Document {
     if spec.expire_after.is_some() {
         fields.require(NEWEST, of_type("date"));
     }
-    // A text seals the bucket, and a number is its slot. A null would take the place of an open bucket
-    // without the field in the open index.
-    let sealed = doc! { "bsonType": ["string", "int"] };
-    fields.properties.insert(SEALED, sealed);
-    let bucket = doc! { "$jsonSchema": fields.schema(), "$expr": { "$and": equations(spec) } };
-    doc! { "$or": [bucket, ring()] }
-}
-
-/// The document that holds the slots of a busy key.
-fn ring() -> Document {
-    doc! { "_id": { "$regex": format!("^{RING}") }, SEALED: { "$type": "array" } }
+    // A null would take the place of the open bucket in the open index.
+    fields.properties.insert(SEALED, of_type("string"));
+    doc! { "$jsonSchema": fields.schema(), "$expr": { "$and": equations(spec) } }
 }
 
 /// The conditions that a schema of types cannot express: which fields have to be equal.

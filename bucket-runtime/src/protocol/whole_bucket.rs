@@ -57,14 +57,6 @@ impl Summary {
     }
 }
 
-impl<E> WholeBucket<'_, E> {
-    /// The value of `sealed`, if it is open in a slot that needs one.
-    fn open_slot(&self) -> Option<i32> {
-        let is_open = !self.sealed && self.count < self.scope.open.capacity as usize;
-        self.scope.slot.stored().filter(|_| is_open)
-    }
-}
-
 impl<E: Serialize> Serialize for WholeBucket<'_, E> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let spec = self.scope.spec;
@@ -81,8 +73,6 @@ impl<E: Serialize> Serialize for WholeBucket<'_, E> {
         }
         if self.sealed {
             map.serialize_entry(SEALED, self.id)?;
-        } else if let Some(slot) = self.open_slot() {
-            map.serialize_entry(SEALED, &slot)?;
         }
         if let Some(mark) = self.scope.open.mark() {
             map.serialize_entry(CAPACITY, &mark)?;

@@ -6,10 +6,7 @@ use mongodb::bson::{DateTime, Document};
 
 use crate::{
     error::Kind,
-    protocol::{
-        command::{KeyScope, ring::no_ring},
-        time_bounds::TimeBounds,
-    },
+    protocol::{command::KeyScope, time_bounds::TimeBounds},
     schema::{
         id,
         spec::{BucketSpec, Ordinal},
@@ -72,10 +69,10 @@ impl WindowRange {
         let bounds = bounds.filter_map(|(name, bound)| Some((name.to_owned(), bound?.into())));
         let bounds = Document::from_iter(bounds);
         let Some(name) = spec.window_name().filter(|_| !bounds.is_empty()) else {
-            return Ok(scope.map_or_else(no_ring, KeyScope::all));
+            return Ok(scope.map_or_else(Document::new, KeyScope::all));
         };
         let within = |scope: &KeyScope| scope.within(TimeBounds::of_operators(&bounds));
-        let mut filter = scope.map_or_else(no_ring, within);
+        let mut filter = scope.map_or_else(Document::new, within);
         filter.insert(name, bounds);
         Ok(filter)
     }
@@ -108,14 +105,13 @@ mod tests {
         let key = KeyScope::new(&SPEC, vec![KeyPart::of::<String>("a")]);
         let mut range = WindowRange::default();
         assert_eq!(range.buckets(&SPEC, Some(&key)), Ok(key.all()));
-        assert_eq!(range.buckets(&SPEC, None), Ok(no_ring()));
+        assert_eq!(range.buckets(&SPEC, None), Ok(doc! {}));
         range.narrow(
             &SPEC,
             (Bound::Excluded(at(1000)), Bound::Included(at(3000))),
         );
         let windows = doc! { "$gte": at(2000), "$lt": at(4000) };
-        let mut all = no_ring();
-        all.insert("window", windows.clone());
+        let all = doc! { "window": windows.clone() };
         assert_eq!(range.buckets(&SPEC, None), Ok(all));
         let ids = doc! { "_id": { "$gte": "a_0000000002", "$lt": "a_0000000004" }, "k": "a" };
         let mut of_key = ids;

@@ -88,11 +88,6 @@ impl Deployment {
         self.topology == Topology::ReplicaSet
     }
 
-    /// Whether one retryable command may hold several updates.
-    pub(crate) fn takes_several_updates(self) -> bool {
-        self.has_bulk_write() || self.takes_our_numbers()
-    }
-
     /// Whether an update is not carried out if its index was dropped meanwhile. Server 6.0 may have
     /// carried it out (`tests/live/server_claims/dropped_index.rs` shows both).
     pub(crate) fn breaks_off_before_writing(self) -> bool {

@@ -15,7 +15,6 @@ use crate::{
     },
     schema::{
         names::{OVERSIZE, SEALED, UNIQUE_INDEX},
-        slot::IndexSlot,
         spec::BucketSpec,
     },
     value::element::{comparable, whole},
@@ -47,19 +46,6 @@ impl Server {
         let open = open.hint(scope.open.name).read_primary();
         let found = open.first(session).await?;
         Ok(found.map(|bucket| open_bucket(&bucket, scope.spec)))
-    }
-
-    /// The slot that the key's ring leaves free; `None` if it has no ring.
-    pub(crate) async fn free_slot(
-        &self,
-        scope: &KeyScope,
-        session: Option<&mut ClientSession>,
-    ) -> Result<Option<IndexSlot>> {
-        let held = Range::unordered().project(doc! { SEALED: 1 });
-        let ring = self.target_of(scope).find(scope.ring(), held);
-        let found = ring.hint("_id_").read_primary().first(session).await?;
-        let held = found.as_ref().and_then(|ring| ring.get_array(SEALED).ok());
-        Ok(held.and_then(|held| IndexSlot::left_free_by(held)))
     }
 
     /// A key's last bucket, for a write that may take the next id; see [`last_id`](Self::last_id).
@@ -157,16 +143,15 @@ pub(super) fn last_bucket(bucket: &Document, scope: &IndexedScope) -> Option<Las
         (bucket.get(name)).is_some_and(|stored| comparable(stored) == comparable(&value))
     };
     let count = bucket.get(scope.spec.count).and_then(whole);
-    let slot = IndexSlot::of_bucket(bucket.get(SEALED));
-    let room = match (count, slot) {
-        (Some(count), Some(_)) if scope.fields().all(is_same) => {
+    let room = match count {
+        Some(count) if !bucket.contains_key(SEALED) && scope.fields().all(is_same) => {
             usize::try_from(i64::from(scope.open.capacity) - count).unwrap_or(0)
         }
         _ => 0,
     };
     Some(LastBucket {
         id: bucket.get_str("_id").ok()?.to_owned(),
-        open_in: slot.filter(|_| room > 0),
+        is_open: room > 0,
         room: if is_empty(bucket, scope.spec) {
             0
         } else {

@@ -14,7 +14,7 @@ use serde::{
 
 use crate::{
     Bucket,
-    schema::{key::Key, names::SEALED, slot::IndexSlot, spec::BucketSpec},
+    schema::{key::Key, names::SEALED, spec::BucketSpec},
     value::{
         bytes, direct,
         raw_field::{Malformed, RawField, RawFields},
@@ -187,7 +187,7 @@ impl BucketFields {
                 _ => None,
             };
         } else {
-            self.sealed |= name == SEALED && IndexSlot::is_closed_by(Some(&owned(value)?));
+            self.sealed |= name == SEALED;
         }
         Ok(())
     }

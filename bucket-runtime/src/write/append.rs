@@ -33,10 +33,8 @@ impl<T: Bucket> Buckets<T> {
     /// Round trips: one. The first item of a further bucket takes three with `{#}` or within a time
     /// window, but two if this handle has filled the last one, and three with a time ordinal if another
     /// bucket of the key began at the same moment; each lost race for opening a bucket costs one more. A
-    /// handle remembers the last buckets of ten thousand keys, in some six megabytes at most.
-    ///
-    /// A key that opens buckets all the time gets a document of its own beside its buckets, a
-    /// [ring](crate::guide::privileges_and_indexes#busy-keys), which keeps it fast.
+    /// handle remembers the last buckets of ten thousand keys, in some four megabytes at most. A key that
+    /// takes many items a second wants a [larger capacity](crate::guide::choosing#the-capacity).
     ///
     /// When this returns `Ok`, the item is stored exactly once, as durably as the handle's write concern
     /// says; the server's default is a majority of the replica set. With `#[bucket(unique)]` it may have

@@ -9,11 +9,6 @@ pub(crate) use std::hash::RandomState;
 #[cfg(feature = "__simulated")]
 pub(crate) type RandomState = std::hash::BuildHasherDefault<std::hash::DefaultHasher>;
 
-/// By chance, once in so many calls on average.
-pub(crate) fn happens_once_in(times: u32) -> bool {
-    times > 0 && below(times) == 0
-}
-
 /// A random time up to this one.
 pub(crate) fn duration_up_to(longest: Duration) -> Duration {
     #[cfg(feature = "__simulated")]
@@ -21,12 +16,4 @@ pub(crate) fn duration_up_to(longest: Duration) -> Duration {
         return Duration::from_nanos(nanos);
     }
     rand::random_range(Duration::ZERO..=longest)
-}
-
-fn below(times: u32) -> u32 {
-    #[cfg(feature = "__simulated")]
-    if let Some(random) = crate::server::simulated::random(times.into()) {
-        return random as u32;
-    }
-    rand::random_range(0..times)
 }

@@ -6,17 +6,13 @@ mod open_locks;
 mod outcome;
 mod reads;
 mod retry_state;
-mod rings;
 
 use std::time::Duration;
 
 use mongodb::ClientSession;
 use tokio::time::Instant;
 
-pub(crate) use self::{
-    batch::{Batch, COMMAND_BYTES, Carried, SendMode},
-    memory::RingPace,
-};
+pub(crate) use self::batch::{Batch, COMMAND_BYTES, Carried, SendMode};
 use self::{memory::Memory, open_locks::OpenLocks};
 use crate::{
     Result,
@@ -55,12 +51,12 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    pub(crate) fn new(server: Server, open: OpenIndex, pace: RingPace) -> Self {
+    pub(crate) fn new(server: Server, open: OpenIndex) -> Self {
         Self {
             index: CurrentIndex::new(server.clone(), open),
             server,
             open_locks: OpenLocks::default(),
-            memory: Memory::new(pace),
+            memory: Memory::default(),
         }
     }
 
@@ -181,18 +177,12 @@ impl Engine {
     async fn send<W>(
         &self,
         batch: &mut Batch<W>,
-        mut session: Option<&mut ClientSession>,
+        session: Option<&mut ClientSession>,
     ) -> Result<()> {
         let mode = match session {
             Some(_) => SendMode::InSession,
             None => SendMode::Alone,
         };
-        if !self
-            .may_open_in_session(batch, session.as_deref_mut())
-            .await?
-        {
-            return Ok(());
-        }
         let statements = self.statements(batch, mode)?;
         if statements.len() > 1 {
             return self.send_several(batch, statements).await;

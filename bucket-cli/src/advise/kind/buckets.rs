@@ -83,20 +83,14 @@ pub(in crate::advise) fn times(examples: &[Document]) -> Option<BucketTimes> {
 
 /// The layout, if the documents are buckets.
 pub(in crate::advise) fn find(examples: &[Document]) -> Option<BucketLayout> {
-    // A busy key's ring has no items.
-    let is_ring = |document: &&Document| matches!(document.get("sealed"), Some(Bson::Array(_)));
-    let buckets: Vec<_> = examples
-        .iter()
-        .filter(|document| !is_ring(document))
-        .collect();
-    let (items, count) = items_and_count(&buckets)?;
-    let ids = ids(&buckets, &items, &count);
+    let (items, count) = items_and_count(examples)?;
+    let ids = ids(examples, &items, &count);
     // A few documents may have a number that equals an array's length by chance.
-    (ids.is_some() || buckets.len() >= 5).then_some(BucketLayout { items, count, ids })
+    (ids.is_some() || examples.len() >= 5).then_some(BucketLayout { items, count, ids })
 }
 
 /// The array of documents, and the number that equals its length.
-fn items_and_count(buckets: &[&Document]) -> Option<(String, String)> {
+fn items_and_count(buckets: &[Document]) -> Option<(String, String)> {
     let has_items = |value: &Bson| value.as_array().is_some_and(|items| has_documents(items));
     // A bucket may be empty.
     let mut filled = buckets
@@ -109,7 +103,7 @@ fn items_and_count(buckets: &[&Document]) -> Option<(String, String)> {
             .iter()
             .filter(|(name, value)| number(value).is_some() && *name != "_id");
         for (count, _) in counts {
-            let is_count = |bucket: &&&Document| {
+            let is_count = |bucket: &&Document| {
                 let length = bucket.get_array(items).map(|items| items.len() as u64);
                 length.is_ok() && bucket.get(count).and_then(number) == length.ok()
             };
@@ -126,9 +120,9 @@ fn has_documents(items: &[Bson]) -> bool {
 }
 
 /// How the ids are made, if that can be told.
-fn ids(buckets: &[&Document], items: &str, count: &str) -> Option<IdLayout> {
+fn ids(buckets: &[Document], items: &str, count: &str) -> Option<IdLayout> {
     let split: Vec<_> = (buckets.iter())
-        .filter_map(|bucket| Some((*bucket, split(bucket, items, count)?)))
+        .filter_map(|bucket| Some((bucket, split(bucket, items, count)?)))
         .collect();
     let alike = |(_, first): &(&Document, SplitId<'_>)| -> Vec<_> {
         let made = |id: &SplitId<'_>| {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bucket_runtime::bson::{Bson, Document, doc};
 use bucket_runtime::mongodb::IndexModel;
 
-use super::{array_length, no_ring, whole};
+use super::{array_length, whole};
 
 /// The buckets of a collection, by their number of items.
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -53,19 +53,15 @@ impl Fill {
     pub(in crate::advise) fn stages(items: &str, count: &str) -> Vec<Document> {
         let (length, count) = (array_length(items), format!("${count}"));
         let bytes = doc! { "$bsonSize": "$$ROOT" };
-        let is_sealed =
-            doc! { "$not": [{ "$in": [{ "$type": "$sealed" }, ["missing", "int", "null"]] }] };
+        let is_sealed = doc! { "$not": [{ "$in": [{ "$type": "$sealed" }, ["missing", "null"]] }] };
         let is_large = doc! { "$gte": [bytes.clone(), SEALED_BYTES] };
-        vec![
-            no_ring(),
-            doc! { "$group": {
-                "_id": { "items": length.clone(), "sealed": is_sealed, "large": is_large },
-                "buckets": { "$sum": 1 },
-                "bytes": { "$sum": bytes.clone() },
-                "largest": { "$max": bytes },
-                "wrong": { "$sum": { "$cond": [{ "$eq": [count, length] }, 0, 1] } },
-            } },
-        ]
+        vec![doc! { "$group": {
+            "_id": { "items": length.clone(), "sealed": is_sealed, "large": is_large },
+            "buckets": { "$sum": 1 },
+            "bytes": { "$sum": bytes.clone() },
+            "largest": { "$max": bytes },
+            "wrong": { "$sum": { "$cond": [{ "$eq": [count, length] }, 0, 1] } },
+        } }]
     }
 
     /// Without a capacity, it is that of the fullest bucket.
@@ -151,7 +147,6 @@ pub(in crate::advise) fn several_open(
 /// Stages whose row counts the buckets that begin before the bucket with the lower id of their key.
 pub(in crate::advise) fn out_of_order(key: &[String], items: &str, time: &str) -> Vec<Document> {
     vec![
-        no_ring(),
         doc! { "$project": {
             "key": key_fields(key), "first": first_of(items, time),
         } },
@@ -170,7 +165,6 @@ pub(in crate::advise) fn out_of_order(key: &[String], items: &str, time: &str) -
 pub(in crate::advise) fn busiest_minute(key: &[String], items: &str, time: &str) -> Vec<Document> {
     let minute = doc! { "$floor": { "$divide": [{ "$toLong": "$first" }, 60_000] } };
     vec![
-        no_ring(),
         doc! { "$project": { "key": key_fields(key), "first": first_of(items, time) } },
         doc! { "$match": { "first": { "$type": "date" } } },
         doc! { "$group": {

@@ -2,7 +2,7 @@
 
 use bucket_runtime::bson::{Bson, Document, doc};
 
-use super::{no_ring, whole};
+use super::whole;
 
 /// So many of the largest keys have a row.
 const KEYS: usize = 10;
@@ -112,7 +112,6 @@ impl HeatFields {
             .map(|(at, name)| (format!("k{at}"), Bson::String(format!("${name}"))))
             .collect();
         vec![
-            no_ring(),
             doc! { "$project": {
                 "_id": 0, "key": key, "time": self.time.clone(), "items": self.items.clone(),
             } },

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::mem;
 use std::ops::Range;
 
-use bucket_runtime::bson::{RawBsonRef, RawDocument};
+use bucket_runtime::bson::RawDocument;
 
 use super::scalar_key_hash;
 
@@ -52,9 +52,7 @@ impl BucketOrder {
     }
 
     pub(super) fn add(&mut self, bucket: &RawDocument) {
-        // A busy key's ring has no items.
-        let is_ring = matches!(bucket.get("sealed"), Ok(Some(RawBsonRef::Array(_))));
-        if let Some(sorter) = self.sorter.as_mut().filter(|_| !is_ring)
+        if let Some(sorter) = self.sorter.as_mut()
             && sorter.add(bucket, &self.times).is_none()
         {
             self.sorter = None;
@@ -243,12 +241,10 @@ mod tests {
 
     #[test]
     fn buckets_in_order_are_counted_in_batches_of_any_size() {
-        let ring = doc! { "_id": "0", "user": 7, "sealed": [1, 2] };
         let buckets = [
             bucket(7, "7_1", 0),
             bucket(8, "8_1", 61_000),
             bucket(7, "7_2", 59_000),
-            ring,
             bucket(8, "8_2", 61_000),
             bucket(7, "7_3", 60_000),
             bucket(8, "8_3", 119_999),

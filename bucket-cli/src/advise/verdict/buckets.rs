@@ -7,7 +7,7 @@ use crate::advise::measure::fill::Fill;
 use crate::advise::picture::{HeatPicture, Picture};
 use crate::advise::plan::{BucketPlan, Choice, Member, Origin, Verdict, members};
 use crate::advise::shape::DocumentShape;
-use crate::advise::verdict::flat::BUSY;
+use crate::advise::verdict::flat::figures::busy_advice;
 
 /// What was measured of buckets.
 #[derive(Debug)]
@@ -180,7 +180,7 @@ fn figures(facts: &BucketsFacts<'_>) -> Vec<String> {
         let overfull = counted(fill.overfull(), "bucket");
         figures.push(format!("{overfull} beyond the capacity"));
     }
-    figures.extend(facts.busiest_minute.map(busy));
+    figures.extend((facts.busiest_minute).map(|buckets| busy(buckets, fill.capacity)));
     figures
 }
 
@@ -206,12 +206,9 @@ fn made_as(ids: Option<&IdLayout>) -> String {
 }
 
 /// How fast the busiest key is.
-fn busy(buckets: u64) -> String {
+fn busy(buckets: u64, capacity: u64) -> String {
     let opened = counted(buckets, "bucket");
-    let advice = match buckets > BUSY {
-        true => ": a larger capacity lets it take appends faster",
-        false => "",
-    };
+    let advice = busy_advice(buckets * capacity, capacity);
     format!("in its busiest minute a key opened {opened}{advice}")
 }
 

@@ -15,9 +15,8 @@ use crate::advise::plan::{BucketPlan, Choice, Member, Origin, Verdict, members};
 use crate::advise::shape::DocumentShape;
 use crate::advise::shape::value::ValueKind;
 
-/// A key that fills more buckets in a minute is busy: openings and searches pass the index entries of the last
-/// five minutes' full buckets.
-pub(in crate::advise) const BUSY: u64 = 60;
+/// A key that fills more buckets in a minute often opens several in one second.
+const BUCKETS_IN_SECONDS: u64 = 60;
 
 /// Lengths of windows in seconds.
 const WINDOWS: [u64; 7] = [60, 900, 3600, 21_600, 86_400, 604_800, 2_592_000];
@@ -200,8 +199,8 @@ fn ending(facts: &FlatFacts<'_>, best: Simulated) -> (IdOrdinal, u64) {
         return (IdOrdinal::Number, best.capacity);
     };
     if !facts.lateness.is_disordered() {
-        let is_busy = facts.lateness.busiest_minute > BUSY * best.capacity;
-        let ending = if is_busy {
+        let is_fast = facts.lateness.busiest_minute > BUCKETS_IN_SECONDS * best.capacity;
+        let ending = if is_fast {
             IdOrdinal::Millis(time)
         } else {
             IdOrdinal::Seconds(time)

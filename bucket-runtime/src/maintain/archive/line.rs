@@ -13,7 +13,7 @@ use super::{
 use crate::{
     Bucket,
     protocol::command::{IndexedScope, KeyScope, identity},
-    schema::{id, key::Key, names::SEALED, open_index::OpenIndex, slot::IndexSlot},
+    schema::{id, key::Key, names::SEALED, open_index::OpenIndex},
     value::{
         bytes,
         element::{Refusal, comparable, whole},
@@ -97,10 +97,8 @@ impl Archived {
         }
         check_windows(&scope, &items)?;
         check_identities::<T>(rebuild::elements(scope.spec, &document))?;
-        match IndexSlot::is_closed_by(document.get(SEALED)) {
-            true => rebuild::seal(&mut document),
-            // The slot of a key that was busy elsewhere.
-            false => drop(document.remove(SEALED)),
+        if document.contains_key(SEALED) {
+            rebuild::seal(&mut document);
         }
         rebuild::summarize(&scope, &mut document, &items)?;
         let archived = Self {
@@ -120,7 +118,7 @@ impl Archived {
 
     /// Whether it takes further items.
     pub(super) fn has_room(&self) -> bool {
-        !rebuild::is_sealed(&self.document) && self.items < self.scope.open.capacity as usize
+        !self.document.contains_key(SEALED) && self.items < self.scope.open.capacity as usize
     }
 
     /// Whether only one of the two may be open.

@@ -10,7 +10,6 @@ use crate::{
     },
     schema::{
         names::{NEWEST, OVERSIZE, SEALED},
-        slot::IndexSlot,
         spec::BucketSpec,
     },
     value::{
@@ -54,11 +53,6 @@ pub(super) fn summarize<T: Bucket>(
 /// The elements of a bucket.
 pub(super) fn elements<'b>(spec: &BucketSpec, bucket: &'b Document) -> &'b [Bson] {
     bucket.get_array(spec.items).map_or(&[], Vec::as_slice)
-}
-
-/// Whether a bucket is sealed.
-pub(super) fn is_sealed(bucket: &Document) -> bool {
-    IndexSlot::is_closed_by(bucket.get(SEALED))
 }
 
 /// Closes a bucket.

@@ -21,9 +21,8 @@ use crate::{
     },
     schema::{
         key::Key,
-        names::OPEN_INDEX,
+        names::{OPEN_INDEX, SEALED},
         open_index::OpenIndex,
-        slot::is_unsealed,
         spec::{BucketSpec, Ordinal},
     },
     server::Server,
@@ -123,7 +122,6 @@ async fn prepare_retry<T: Bucket>(
         // An earlier call was interrupted here, or some writer is not guarded by the index.
         let verifier = verifier::<T>(server.collection().clone());
         verifier.seal_all_but_newest().await?;
-        verifier.seal_taken_slots().await?;
     }
     Ok(())
 }
@@ -136,7 +134,7 @@ async fn seal_full(server: &Server, spec: &BucketSpec, old: OpenIndex) -> Result
     }
     let full = doc! {
         spec.count: { "$gte": old.bound(), "$lt": new.bound() },
-        "$expr": is_unsealed(),
+        SEALED: { "$exists": false },
     };
     let sealed = server.target().update_many(full, seal(), None).await;
     sealed.map(drop)
@@ -160,12 +158,7 @@ async fn change_validator<T: Bucket>(server: &Server) -> Result<()> {
 }
 
 fn capacity_of(validator: &Document, spec: &BucketSpec) -> Option<u32> {
-    let bucket = match validator.get_array("$or") {
-        Ok(kinds) => kinds.first()?.as_document()?,
-        // Written before keys had rings.
-        Err(_) => validator,
-    };
-    let schema = bucket.get_document("$jsonSchema").ok()?;
+    let schema = validator.get_document("$jsonSchema").ok()?;
     let fields = schema.get_document("properties").ok()?;
     let most = fields
         .get_document(spec.items)

@@ -18,7 +18,6 @@ const MOST_BUCKETS_PER_RUN: usize = 10_000;
 const MOST_BYTES_PER_RUN: usize = 64 << 20;
 
 /// Successive buckets, starting with this one.
-#[derive(Clone)]
 pub(super) struct Run {
     pub(super) scope: IndexedScope,
     pub(super) from: String,

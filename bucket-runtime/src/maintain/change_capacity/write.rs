@@ -67,15 +67,10 @@ impl<T: Bucket> Rewrite<T> {
         }
     }
 
-    /// The same rewrite with the slot that is free now.
-    async fn in_free_slot(&self, session: Option<&mut ClientSession>) -> Result<Self> {
-        let mut run = self.run.clone();
-        let free = self.server.free_slot(&run.scope, session).await?;
-        run.scope.slot = free.unwrap_or_default();
-        Ok(Self::new(&self.server, run))
-    }
-
     async fn rewrite(&self, session: &mut ClientSession) -> Result<Rewritten> {
+        if self.is_tried.swap(true, Ordering::Relaxed) {
+            self.hold_writers(session).await?;
+        }
         // Found by this call's index: if another call has changed the capacity again, this one must not
         // write any more buckets.
         let open = (self.server).open_bucket(&self.run.scope, Some(&mut *session));
@@ -130,6 +125,7 @@ impl<T: Bucket> Rewrite<T> {
     /// bucket of a key conflicts with opening another one, because both touch the key's place in the
     /// unique index (`tests/live/server_claims/dropped_index.rs`).
     async fn hold_writers(&self, session: &mut ClientSession) -> Result<()> {
+        // Read outside the transaction, whose snapshot starts at its first command, the change.
         let open = self.server.open_bucket(&self.run.scope, None).await?;
         let Some(Bson::String(id)) = open.map(|open| open.id) else {
             return Ok(());
@@ -138,11 +134,7 @@ impl<T: Bucket> Rewrite<T> {
         let sealed = self.target().modify(seal, &mut *session).await;
         if sealed.map_err(Error::not_sent)? {
             let this = self.run.scope.with_key(doc! { "_id": id });
-            let unseal = match self.run.scope.slot.stored() {
-                Some(slot) => doc! { "$set": { SEALED: slot } },
-                None => doc! { "$unset": SEALED },
-            };
-            let unseal = vec![unseal];
+            let unseal = vec![doc! { "$unset": SEALED }];
             let unsealed = self.target().update_many(this, unseal, Some(session));
             unsealed.await.map_err(Error::not_sent)?;
         }
@@ -279,14 +271,6 @@ impl<T: Bucket> Attempt for Rewrite<T> {
     type Output = Rewritten;
 
     fn attempt<'s>(&'s self, session: &'s mut ClientSession) -> BoxFuture<'s, Result<Rewritten>> {
-        Box::pin(async move {
-            if self.is_tried.swap(true, Ordering::Relaxed) {
-                // Read outside the transaction, whose snapshot starts at its first command, the change.
-                let this = self.in_free_slot(None).await?;
-                this.hold_writers(session).await?;
-            }
-            let this = self.in_free_slot(Some(&mut *session)).await?;
-            this.rewrite(session).await
-        })
+        Box::pin(self.rewrite(session))
     }
 }

@@ -5,7 +5,11 @@ use mongodb::bson::doc;
 use crate::{
     Result,
     protocol::range::Range,
-    schema::{names::CAPACITY, open_index::OpenIndex, slot::is_unsealed, spec::BucketSpec},
+    schema::{
+        names::{CAPACITY, SEALED},
+        open_index::OpenIndex,
+        spec::BucketSpec,
+    },
     server::Server,
 };
 
@@ -18,7 +22,7 @@ pub(crate) async fn mark_unsealed(
     new: OpenIndex,
     old: Option<OpenIndex>,
 ) -> Result<()> {
-    let mut buckets = doc! { CAPACITY: { "$ne": new.mark() }, "$expr": is_unsealed() };
+    let mut buckets = doc! { CAPACITY: { "$ne": new.mark() }, SEALED: { "$exists": false } };
     if let Some(old) = old {
         buckets.insert(spec.count, doc! { "$lt": old.bound() });
     }
@@ -30,7 +34,7 @@ pub(crate) async fn mark_unsealed(
 /// Marks all open buckets, if a change of capacity has begun to do so: it was killed after it had dropped
 /// the index. Buckets that were made by hand stay as they are.
 pub(super) async fn finish_marks(server: &Server, spec: &BucketSpec, new: OpenIndex) -> Result<()> {
-    let marked = doc! { CAPACITY: { "$exists": true }, "$expr": is_unsealed() };
+    let marked = doc! { CAPACITY: { "$exists": true }, SEALED: { "$exists": false } };
     let id = Range::unordered().project(doc! { "_id": 1 });
     let marked = server.target().find(marked, id).read_primary();
     match marked.first(None).await? {

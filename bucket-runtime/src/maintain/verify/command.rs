@@ -3,11 +3,10 @@
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
 use crate::{
-    protocol::command::{KeyScope, has_twins, open_index_keys, ring::no_ring},
+    protocol::command::{KeyScope, has_twins, is_unsealed, open_index_keys},
     schema::{
         names::{NEWEST, SEALED},
         open_index::OpenIndex,
-        slot::is_unsealed,
         spec::{BucketSpec, Ordinal},
     },
     value::rollup::Totals,
@@ -103,8 +102,8 @@ pub(super) fn set_rollup(
 }
 
 /// The open buckets.
-pub(super) fn open_buckets(spec: &BucketSpec) -> Document {
-    doc! { spec.count: { "$lt": bound(spec) }, "$expr": is_unsealed() }
+fn open_buckets(spec: &BucketSpec) -> Document {
+    doc! { spec.count: { "$lt": bound(spec) }, SEALED: { "$exists": false } }
 }
 
 /// The ids of the open buckets of each key (and window) that has several. Keys are compared as the
@@ -160,7 +159,7 @@ pub(super) fn match_open(spec: &BucketSpec, ids: &[Bson]) -> Document {
 pub(super) fn empty_buckets(spec: &BucketSpec) -> Document {
     let mut filter = match spec.id.ordinal {
         Ordinal::Number => open_buckets(spec),
-        _ => no_ring(),
+        _ => Document::new(),
     };
     filter.extend(doc! { "_id": { "$type": "string" }, spec.items: { "$size": 0 } });
     filter.extend(

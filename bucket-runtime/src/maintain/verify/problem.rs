@@ -32,15 +32,6 @@ pub enum BucketProblem {
         /// The `_id`s of the open buckets, the newest last.
         buckets: Vec<Bson>,
     },
-    /// G3: a bucket is open in a slot of the index `bucket_open` that the [ring](crate::guide::privileges_and_indexes#busy-keys)
-    /// of its busy key holds. Another program stored it while there was no index, and the server builds none until it is
-    /// sealed.
-    TakenSlot {
-        /// The bucket's `_id`.
-        bucket: Bson,
-        /// The bucket's key.
-        key: String,
-    },
     /// G2: the count of a bucket is not the length of its array.
     WrongCount {
         /// The bucket's `_id`.
@@ -203,7 +194,6 @@ impl BucketProblem {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::SeveralOpen { .. } => "SeveralOpen",
-            Self::TakenSlot { .. } => "TakenSlot",
             Self::WrongCount { .. } => "WrongCount",
             Self::OverFull { .. } => "OverFull",
             Self::ForeignId { .. } => "ForeignId",
@@ -229,8 +219,7 @@ impl BucketProblem {
             Self::SeveralOpen { buckets, .. } => buckets,
             Self::Gap { beside, .. } => beside,
             Self::MissingIndex { .. } => &[],
-            Self::TakenSlot { bucket, .. }
-            | Self::WrongCount { bucket, .. }
+            Self::WrongCount { bucket, .. }
             | Self::OverFull { bucket, .. }
             | Self::ForeignId { bucket, .. }
             | Self::WrongSeal { bucket, .. }
@@ -252,7 +241,6 @@ impl BucketProblem {
     pub fn key(&self) -> Option<&str> {
         match self {
             Self::SeveralOpen { key, .. }
-            | Self::TakenSlot { key, .. }
             | Self::WrongCount { key, .. }
             | Self::OverFull { key, .. }
             | Self::ForeignId { key, .. }
@@ -276,7 +264,6 @@ impl BucketProblem {
         matches!(
             self,
             Self::SeveralOpen { .. }
-                | Self::TakenSlot { .. }
                 | Self::WrongCount { .. }
                 | Self::WrongSeal { .. }
                 | Self::OpenBeforeLast { .. }
@@ -293,7 +280,7 @@ impl BucketProblem {
             Self::SeveralOpen { .. } => "seals all but the newest",
             Self::WrongCount { .. } => "corrects it",
             Self::WrongSeal { .. } => "sets it",
-            Self::TakenSlot { .. } | Self::OpenBeforeLast { .. } => "seals it",
+            Self::OpenBeforeLast { .. } => "seals it",
             Self::IncompleteRollup { .. }
             | Self::FalseRollup { .. }
             | Self::BlockedRollup { .. } => "computes it from the items",

@@ -14,7 +14,7 @@ use crate::{
     outlier::{Outlier, Outliers, extra::ExtraItem},
     protocol::indexes,
     server::Server,
-    write::engine::{Engine, RingPace},
+    write::engine::Engine,
 };
 
 /// Builder of two opened collections: await it; see [`Outlier::outliers`].
@@ -96,7 +96,7 @@ pub(super) async fn open_both<T: Outlier>(
     }
     let index = open::open(&extras, &ExtraItem::<T>::SPEC, of_extras, create).await?;
     open::create(&parents, of_parents).await?;
-    let extras = Engine::new(extras, index, RingPace::NEVER);
+    let extras = Engine::new(extras, index);
     Ok(Outliers::new(parents, extras))
 }
 

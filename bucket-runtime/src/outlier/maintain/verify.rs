@@ -21,7 +21,7 @@ use crate::{
     maintain::verify::{Verifier, exists, verifier},
     outlier::{Outlier, Outliers, command, extra::ExtraItem},
     schema::spec::OutlierSpec,
-    write::engine::{Engine, RingPace},
+    write::engine::Engine,
 };
 
 /// The result of a verification; see [`Outlier::verify`](crate::Outlier::verify).
@@ -85,7 +85,7 @@ impl<T: Outlier> UnverifiedOutliers<T> {
         let index = self.extras.check_indexes().await;
         let index = index.map_err(Error::of_extras)?;
         Ok(OutlierVerifier {
-            outliers: Outliers::new(parents, Engine::new(server, index, RingPace::NEVER)),
+            outliers: Outliers::new(parents, Engine::new(server, index)),
             extras: self.extras,
         })
     }

@@ -13,7 +13,6 @@ use crate::{
     schema::{
         key::KeyPart,
         open_index::OpenIndex,
-        slot::IndexSlot,
         spec::{BucketSpec, IdFormat, KeyName, Ordinal},
     },
     value::element::{document_size, raw, value_size},
@@ -187,29 +186,4 @@ fn what_a_bucket_keeps_about_its_items_takes_bytes_as_well() {
     };
     assert_eq!(room(&SPEC) - room(&EXPIRING), signed(EXPIRING.kept()));
     assert_eq!(EXPIRING.kept(), field("newest", 8));
-}
-
-#[test]
-fn a_bucket_in_a_numbered_slot_has_the_slot_while_it_is_open() {
-    let scope = first().in_slot(IndexSlot::FIRST.next());
-    let sealed = |len: usize, sealed| {
-        let bucket = bucket(&scope, &vec![30; len], Pack { len, oversize: 0 }, sealed);
-        bucket.get(SEALED).cloned()
-    };
-    assert_eq!(sealed(9, false), Some(Bson::Int32(-1)));
-    assert_eq!(sealed(10, false), None);
-    assert_eq!(
-        sealed(9, true),
-        Some(Bson::from(scope.id("9999999999_999999")))
-    );
-    let ordinary = bucket(
-        &first(),
-        &[30],
-        Pack {
-            len: 1,
-            oversize: 0,
-        },
-        false,
-    );
-    assert!(!ordinary.contains_key(SEALED));
 }

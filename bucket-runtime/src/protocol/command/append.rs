@@ -89,34 +89,25 @@ impl IndexedScope {
     /// sealed the server refuses with E11000 on `_id_`.
     pub(crate) fn append_to_id(&self, items: AppendedItems, id: &str) -> Update {
         let filter = self.open_bucket(&items, doc! { "_id": id });
-        self.push_or_insert(filter, items, self.mark())
+        self.push_or_insert(filter, items)
     }
 
     /// Inserts a bucket with this id. If the id is taken the server refuses with E11000 on `_id_`; if the
     /// bucket has room and another one is open, on the open index.
     ///
-    /// Its filter matches nothing: no bucket is sealed with a text before the empty one, so the server
+    /// Its filter matches nothing: no `sealed` is a text before the empty one, so the server
     /// asks the open index for an empty range, and does not look at the key's open buckets. It names that
     /// index all the same, since its name stands for the capacity.
     pub(crate) fn insert_bucket(&self, items: AppendedItems, id: &str) -> Update {
         let mut filter = self.open_bucket_anywhere();
         filter.insert(SEALED, doc! { "$lt": "" });
         filter.insert("_id", id);
-        let is_full = items.elements.len() >= self.open.capacity as usize;
-        let mut new = self.mark();
-        new.extend(
-            self.slot
-                .stored()
-                .filter(|_| !is_full)
-                .map(|slot| (SEALED.to_owned(), slot.into())),
-        );
-        self.push_or_insert(filter, items, new)
+        self.push_or_insert(filter, items)
     }
 
-    /// The append into the bucket with the filter's id if it matches, or else into a new one with these further
-    /// fields.
-    fn push_or_insert(&self, filter: Document, items: AppendedItems, new: Document) -> Update {
-        let mut update = self.push(items);
+    /// The append into the bucket with the filter's id if it matches, or else into a new one.
+    fn push_or_insert(&self, filter: Document, items: AppendedItems) -> Update {
+        let (mut update, new) = (self.push(items), self.mark());
         if !new.is_empty() {
             update.insert("$setOnInsert", new);
         }

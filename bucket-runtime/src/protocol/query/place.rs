@@ -4,10 +4,9 @@ use mongodb::bson::{Bson, Document, doc};
 
 use super::{Query, clamped, key_projection, limit, projection};
 use crate::{
-    protocol::command::{IndexedScope, KeyScope},
+    protocol::command::{IndexedScope, KeyScope, is_unsealed},
     schema::{
         names::{CAPACITY, OVERSIZE, SEALED},
-        slot::is_unsealed,
         spec::BucketSpec,
     },
 };
@@ -39,7 +38,7 @@ impl Query {
         let mut place = projection(spec, Bson::String(format!("${}", spec.items)));
         place.insert(spec.count, Bson::Int32(1));
         place.insert(OVERSIZE, Bson::Int32(1));
-        place.insert(SEALED, format!("${SEALED}.open_in"));
+        place.insert(SEALED, format!("${SEALED}.is_open"));
         place.insert(CAPACITY, format!("${SEALED}.length"));
         if with_all {
             place.insert(spec.items, format!("${SEALED}.items"));
@@ -72,7 +71,7 @@ impl Query {
         let place = doc! {
             spec.count: "$at",
             spec.items: elements,
-            SEALED: format!("$bucket.{SEALED}.open_in"),
+            SEALED: format!("$bucket.{SEALED}.is_open"),
             CAPACITY: format!("$bucket.{SEALED}.length"),
         };
         stages.push(doc! { "$replaceWith": { "$mergeObjects": ["$bucket", place] } });
@@ -86,9 +85,7 @@ impl Query {
         let length = doc! { "$size": &items };
         let has_room = doc! { "$lt": [&length, scope.open.bound()] };
         let is_open = doc! { "$and": [is_unsealed(), has_room] };
-        let slot = doc! { "$ifNull": [format!("${SEALED}"), 0_i32] };
-        let open_in = doc! { "$cond": [is_open, slot, null] };
-        let mut kept = doc! { "open_in": open_in, "length": length };
+        let mut kept = doc! { "is_open": is_open, "length": length };
         if with_all {
             kept.insert("items", &items);
         }

@@ -70,17 +70,6 @@ fn an_id_that_is_not_a_text_is_read_as_one() {
 }
 
 #[test]
-fn a_text_seals_a_bucket_and_the_number_of_a_slot_does_not() {
-    let sealed = |value: Bson| {
-        read(|bucket| _ = bucket.insert("sealed", value))
-            .unwrap()
-            .sealed
-    };
-    assert!(sealed("a_7_0000000000".into()));
-    assert!(!sealed(Bson::Int32(-3)));
-}
-
-#[test]
 fn a_rollup_that_does_not_cover_all_items_is_not_read() {
     for rollup in [
         Bson::Null,

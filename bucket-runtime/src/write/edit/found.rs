@@ -13,7 +13,6 @@ use crate::{
     protocol::command::{Places, StoredItems},
     read::reader::Reader,
     schema::names::{CAPACITY, OVERSIZE, SEALED},
-    schema::slot::IndexSlot,
     value::{bytes, element::whole, stored_bucket::StoredBucket, unreadable::read_value},
 };
 
@@ -26,7 +25,7 @@ pub(crate) struct FoundItems<T: Bucket> {
     /// All items of the bucket, or those that match alone.
     pub(super) items: Vec<Result<T, UnreadableItem>>,
     /// Whether the bucket is open, judged by the last known capacity.
-    pub(super) open_in: Option<IndexSlot>,
+    pub(super) is_open: bool,
     /// Whether all items of the bucket match.
     pub(super) are_all: bool,
 }
@@ -55,15 +54,11 @@ impl<T: Bucket> FoundItems<T> {
         let at = at.into_iter().filter_map(|at| usize::try_from(at).ok());
         let at = Vec::from_iter(at);
         let length = field(CAPACITY).as_ref().and_then(whole);
-        let open_in = match field(SEALED) {
-            Some(Bson::Int32(0)) => Some(IndexSlot::FIRST),
-            slot => IndexSlot::of_bucket(slot.as_ref()),
-        };
         let oversize = field(OVERSIZE).as_ref().and_then(whole).unwrap_or(0);
         let elements = read.elements;
         let items = read_items(&read.key, &elements);
         Ok(Self {
-            open_in,
+            is_open: field(SEALED) == Some(Bson::Boolean(true)),
             are_all: length.and_then(|length| length.try_into().ok()) == Some(at.len()),
             oversize,
             places: Places {
@@ -84,7 +79,7 @@ impl<T: Bucket> FoundItems<T> {
         let (at, elements): (Vec<_>, Vec<_>) = found.into_iter().unzip();
         let items = read_items(&key, &elements);
         Self {
-            open_in: None,
+            is_open: false,
             are_all: false,
             oversize: 0,
             places: Places {

@@ -1,7 +1,7 @@
 //! The update that changes items of a bucket, planned from what was read.
 
 use mongodb::{
-    bson::{Bson, Document},
+    bson::{Bson, Document, doc},
     error::Error as DriverError,
 };
 
@@ -151,8 +151,7 @@ impl<T: Bucket> Editor<T> {
     fn removal_step(&self, found: &FoundItems<T>, freed: i64) -> Result<Step> {
         let kept = self.kept_fields(found, -freed);
         let Reader { scope, .. } = &self.reader;
-        let is_open = found.open_in.is_some();
-        let stays = T::SPEC.id.ordinal == Ordinal::Number && !is_open;
+        let stays = T::SPEC.id.ordinal == Ordinal::Number && !found.is_open;
         let mut unchanged = match stays {
             true => scope.unchanged(&found.places),
             false => scope.unchanged_among(&found.places, found.are_all),
@@ -160,18 +159,17 @@ impl<T: Bucket> Editor<T> {
         // A writer that does not know of a changed capacity would take a full bucket for an open one and
         // not seal it. So an open bucket is found by the index whose name contains the capacity.
         // Under a former name of a key field it is not in that index.
-        let hint = found.open_in.and_then(|slot| {
-            unchanged.insert(SEALED, slot.condition());
-            let open = scope.clone().in_slot(slot).open_bucket_anywhere();
-            (!T::SPEC.has_aliases()).then(|| {
-                unchanged.extend(open);
-                scope.open.name
-            })
-        });
+        let mut hint = None;
+        if found.is_open && T::SPEC.has_aliases() {
+            unchanged.insert(SEALED, doc! { "$exists": false });
+        } else if found.is_open {
+            unchanged.extend(scope.open_bucket_anywhere());
+            hint = Some(scope.open.name);
+        }
         let is_deleted = found.are_all && !stays;
         Ok(Step {
             unchanged,
-            pipeline: (!is_deleted).then(|| scope.take_out(&found.places, is_open, kept)),
+            pipeline: (!is_deleted).then(|| scope.take_out(&found.places, found.is_open, kept)),
             hint,
         })
     }

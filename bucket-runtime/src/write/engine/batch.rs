@@ -4,9 +4,7 @@ mod new_buckets;
 mod results;
 
 use std::{
-    borrow::Cow,
     collections::{HashSet, VecDeque},
-    mem,
     ops::Range,
 };
 
@@ -21,7 +19,6 @@ use crate::{
         next_id::next_id,
         pack::Packer,
     },
-    schema::slot::IndexSlot,
     server::write::UpdateEffect,
     value::{element::comparable, rollup::Totals},
     write::{appended::Appended, item::Entry},
@@ -46,8 +43,6 @@ pub(crate) struct Batch<W> {
     pub(crate) newest_bucket: NewestBucket,
     /// Whether the items are those of different calls, so that their order does not matter.
     pub(crate) is_unordered: bool,
-    /// Whether the next opening turns the key's ring.
-    pub(super) turns: bool,
     pub(super) retry_state: RetryState,
 }
 
@@ -69,42 +64,25 @@ pub(crate) struct Carried {
     begin: usize,
     pub(crate) items: usize,
     after: NewestBucket,
-    /// The slot in which buckets are opened after it.
-    slot: IndexSlot,
-    pub(super) opening: Opening,
-}
-
-/// Whether a statement opens a bucket with room left.
-#[derive(Debug, PartialEq)]
-pub(super) enum Opening {
-    No,
-    Yes,
-    /// Unless a bucket is open; the newest bucket after an opening.
-    IfNoneOpen(NewestBucket),
-    /// The statement asks the ring whether the next one may open a bucket.
-    Asks,
+    /// The newest bucket after it, if it opens one: only the answer tells.
+    after_opening: Option<NewestBucket>,
 }
 
 impl Carried {
     /// The first entries of the batch.
-    fn new(items: usize, after: NewestBucket, slot: IndexSlot, opening: Opening) -> Self {
+    fn new(items: usize, after: NewestBucket) -> Self {
         Self {
             begin: 0,
             items,
             after,
-            slot,
-            opening,
+            after_opening: None,
         }
     }
 
     /// Notes whether the statement has opened a bucket, if it may have.
     pub(super) fn note_effect(&mut self, effect: UpdateEffect) {
-        if let Opening::IfNoneOpen(after) = &mut self.opening {
-            let after = mem::replace(after, NewestBucket::Unknown);
-            self.opening = Opening::No;
-            if effect == UpdateEffect::Inserted {
-                (self.after, self.opening) = (after, Opening::Yes);
-            }
+        if let (UpdateEffect::Inserted, Some(opened)) = (effect, self.after_opening.take()) {
+            self.after = opened;
         }
     }
 
@@ -132,7 +110,6 @@ impl<W> Batch<W> {
             done: Vec::new(),
             newest_bucket: NewestBucket::Unknown,
             is_unordered: false,
-            turns: false,
             retry_state: RetryState::default(),
         }
     }
@@ -177,18 +154,12 @@ impl<W> Batch<W> {
         };
         let mut statements = Vec::new();
         let mut newest_bucket = self.newest_bucket.clone();
-        let mut scope = Cow::Borrowed(&self.scope);
         let (mut begin, mut bytes) = (0, 0);
         while begin < self.entries.len() && statements.len() < most {
-            if self.may_open(&newest_bucket, sent)
-                && let Some(ask) = self.ask_ring(&mut scope, &newest_bucket)
-            {
-                statements.push(ask);
-            }
             let most = most - statements.len();
-            let mut next = self.new_buckets(&scope, begin, &newest_bucket, most, &mut bytes);
+            let mut next = self.new_buckets(begin, &newest_bucket, most, &mut bytes);
             if next.is_empty() {
-                match self.statement(&scope, begin, &newest_bucket, sent, &mut bytes) {
+                match self.statement(begin, &newest_bucket, sent, &mut bytes) {
                     Ok(Some(statement)) => next.push(statement),
                     Err(kind) if statements.is_empty() => return Err(kind),
                     Ok(None) | Err(_) => break,
@@ -206,49 +177,15 @@ impl<W> Batch<W> {
         Ok(statements)
     }
 
-    /// Whether the next statement may open a bucket, in a command that also asks the ring.
-    fn may_open(&self, newest_bucket: &NewestBucket, sent: SendMode) -> bool {
-        let is_timed = !self.scope.spec.id.ordinal.counts();
-        sent == SendMode::Alone
-            && match newest_bucket {
-                NewestBucket::Unknown | NewestBucket::MustRead | NewestBucket::NoneOpen => is_timed,
-                NewestBucket::Open { .. } => false,
-                NewestBucket::Closed { .. } => true,
-            }
-    }
-
-    /// The statement that turns the ring, or asks whether the scope's slot is the free one, before a
-    /// bucket is opened; `None` if the index alone answers that, as it does for the first slot.
-    fn ask_ring(
-        &self,
-        scope: &mut Cow<'_, IndexedScope>,
-        newest_bucket: &NewestBucket,
-    ) -> Option<(Update, Carried)> {
-        let slot = scope.slot;
-        // It does not turn while a bucket may be open.
-        let is_closed = matches!(newest_bucket, NewestBucket::Closed { .. });
-        let update = if self.turns && is_closed && slot == self.scope.slot {
-            let turn = scope.turn_ring(slot.next());
-            scope.to_mut().slot = slot.next();
-            turn
-        } else if slot != IndexSlot::FIRST {
-            scope.expect_slot()
-        } else {
-            return None;
-        };
-        let carried = Carried::new(0, newest_bucket.clone(), scope.slot, Opening::Asks);
-        Some((update.or_be_refused(), carried))
-    }
-
     /// The statement for the items from `begin` on; `None` if the command is full.
     fn statement(
         &self,
-        scope: &IndexedScope,
         begin: usize,
         newest_bucket: &NewestBucket,
         sent: SendMode,
         bytes: &mut usize,
     ) -> Result<Option<(Update, Carried)>, Kind> {
+        let scope = &self.scope;
         let (room, before) = match newest_bucket {
             NewestBucket::Open { room, oversize, .. } => (*room, Some(*oversize)),
             NewestBucket::Unknown if self.is_contended() => (1, None),
@@ -257,7 +194,7 @@ impl<W> Batch<W> {
         if let NewestBucket::Open { id, room, oversize } = newest_bucket
             && !self.has_room_for(&self.entries[begin].1, *room, *oversize)
         {
-            return Ok(Some(Self::seal(scope, id, sent)));
+            return Ok(Some(self.seal(id, sent)));
         }
         let items = self.items(begin, room, before, bytes);
         let count = items.elements.len();
@@ -265,37 +202,38 @@ impl<W> Batch<W> {
             return Ok(None);
         }
         let opening_id = self.entries[begin].1.opening_id.as_deref();
-        // Statements of many keys are in no order, so that none could ask a ring for another.
-        let may_open = sent != SendMode::WithOthers || scope.slot == IndexSlot::FIRST;
-        let (update, after, opening) = match newest_bucket {
+        let mut after_opening = None;
+        let (update, after) = match newest_bucket {
             NewestBucket::Open { id, room, oversize } => {
                 let after = NewestBucket::with_room(id, room - count, oversize + items.oversize);
                 let is_filled = count == *room;
                 let update = scope.append_to_id_or_be_refused(items, id, is_filled);
-                (update, after, Opening::No)
+                (update, after)
             }
-            NewestBucket::Closed { last } if may_open => {
+            NewestBucket::Closed { last } => {
                 let id = self.next_id(opening_id, last.as_deref())?;
                 let after = self.opened(&id, &items);
-                (scope.append_to_id(items, &id), after, Opening::Yes)
+                (scope.append_to_id(items, &id), after)
             }
             _ => {
-                let mut opening = Opening::No;
                 let update = match (opening_id, sent) {
                     (_, SendMode::InSession) | (None, SendMode::Alone) => {
                         scope.append_to_open(items)
                     }
-                    (Some(opening_id), _) if may_open => {
-                        opening = Opening::IfNoneOpen(self.opened(opening_id, &items));
+                    (Some(opening_id), _) => {
+                        after_opening = Some(self.opened(opening_id, &items));
                         scope.append_or_open(items, opening_id)
                     }
                     _ => scope.append_to_open_or_be_refused(items),
                 };
-                (update, NewestBucket::Unknown, opening)
+                (update, NewestBucket::Unknown)
             }
         };
         let update = self.with_newest_of(update, begin..begin + count);
-        let carried = Carried::new(count, after, scope.slot, opening);
+        let carried = Carried {
+            after_opening,
+            ..Carried::new(count, after)
+        };
         Ok(Some((update, carried)))
     }
 
@@ -306,14 +244,14 @@ impl<W> Batch<W> {
     }
 
     /// The statement that seals the open bucket, so that the next one can be opened.
-    fn seal(scope: &IndexedScope, id: &str, sent: SendMode) -> (Update, Carried) {
+    fn seal(&self, id: &str, sent: SendMode) -> (Update, Carried) {
         let update = match sent {
-            SendMode::InSession => scope.seal(id),
-            SendMode::Alone | SendMode::WithOthers => scope.seal_or_be_refused(id),
+            SendMode::InSession => self.scope.seal(id),
+            SendMode::Alone | SendMode::WithOthers => self.scope.seal_or_be_refused(id),
         };
         let last = Some(id.to_owned());
         let closed = NewestBucket::Closed { last };
-        (update, Carried::new(0, closed, scope.slot, Opening::No))
+        (update, Carried::new(0, closed))
     }
 
     /// The update, with the time of the newest of these entries if buckets expire.

@@ -2,7 +2,7 @@
 
 use mongodb::error::Error as DriverError;
 
-use super::{Batch, Carried, Engine, NewestBucket, batch::Opening, retry_state::RingDoubt};
+use super::{Batch, Carried, Engine, NewestBucket};
 use crate::{
     Result,
     error::{duplicate_index, is_impossible_id, is_missing_index},
@@ -30,19 +30,10 @@ impl Engine {
         if is_lost_race(answer, facts) {
             call::again(Again::LostRace);
         }
-        batch.turns &= answer == Answer::Stored;
-        let doubt = &mut batch.retry_state.ring_doubt;
-        match (answer, &carried.opening) {
-            (Answer::MustNotOpen, Opening::Asks) => *doubt = RingDoubt::OtherSlot,
-            (Answer::OtherOpen, _) if *doubt == RingDoubt::None => *doubt = RingDoubt::SlotTaken,
-            _ => {}
-        }
+        batch.retry_state.has_lost |= answer == Answer::OtherOpen;
         let next = next(answer, facts);
         match (next, result) {
-            (Next::GoOn, _) => {
-                self.note_opening(&batch.scope, &carried.opening);
-                batch.record_stored(carried);
-            }
+            (Next::GoOn, _) => batch.record_stored(carried),
             (Next::AwaitIndex, Err(error)) => {
                 batch.newest_bucket = NewestBucket::Unknown;
                 let error = self.target_of(&batch.scope).write_error(error);
@@ -111,7 +102,7 @@ impl<W> Batch<W> {
             is_large: oversize.is_some_and(|oversize| oversize > 0),
             is_numbered: spec.id.ordinal.counts(),
             is_unique: spec.unique.is_some(),
-            has_lost: self.retry_state.ring_doubt != RingDoubt::None,
+            has_lost: self.retry_state.has_lost,
         }
     }
 }

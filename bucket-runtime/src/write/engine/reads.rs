@@ -6,8 +6,8 @@ use mongodb::{
 };
 use tokio::sync::MutexGuard;
 
-use super::{Batch, Engine, NewestBucket, retry_state::RingDoubt};
-use crate::{Result, error::Kind, protocol::command::KeyScope, schema::slot::IndexSlot};
+use super::{Batch, Engine, NewestBucket};
+use crate::{Result, error::Kind, protocol::command::KeyScope};
 
 impl Engine {
     /// Removes the items that are stored already, if some may be. One round trip.
@@ -42,8 +42,7 @@ impl Engine {
                 .await?;
             // A statement with one item finds the open bucket by itself.
             let is_open = matches!(batch.newest_bucket, NewestBucket::Open { .. });
-            let is_first = batch.scope.slot == IndexSlot::FIRST;
-            if is_open && is_first && batch.len() == 1 && !batch.is_cramped() {
+            if is_open && batch.len() == 1 && !batch.is_cramped() {
                 batch.newest_bucket = NewestBucket::Unknown;
             }
         }
@@ -72,8 +71,7 @@ impl Engine {
         session: Option<&mut ClientSession>,
     ) -> Result<NewestBucket> {
         let is_numbered = batch.scope.spec.id.ordinal.counts();
-        let is_in_doubt = batch.retry_state.ring_doubt != RingDoubt::None;
-        if is_numbered || is_in_doubt || session.is_some() {
+        if is_numbered || batch.retry_state.has_lost || session.is_some() {
             return self.read_open_bucket(batch, session).await;
         }
         let newest_bucket = self.read_last_of_key(batch, session).await?;
@@ -107,9 +105,6 @@ impl Engine {
         session: Option<&mut ClientSession>,
     ) -> Result<NewestBucket> {
         let last = self.server.last_bucket(&batch.scope, session).await?;
-        if let Some(slot) = last.as_ref().and_then(|last| last.open_in) {
-            batch.scope.slot = slot;
-        }
         Ok(NewestBucket::from_last(last))
     }
 
@@ -120,25 +115,13 @@ impl Engine {
     async fn read_open_bucket<W>(
         &self,
         batch: &mut Batch<W>,
-        mut session: Option<&mut ClientSession>,
+        session: Option<&mut ClientSession>,
     ) -> Result<NewestBucket> {
-        let (server, doubt) = (&self.server, batch.retry_state.ring_doubt);
-        let mut open = None;
-        if doubt != RingDoubt::OtherSlot {
-            open = (server.open_bucket(&batch.scope, session.as_deref_mut())).await?;
-        }
-        if doubt != RingDoubt::None && open.is_none() {
-            let free = server.free_slot(&batch.scope, session.as_deref_mut());
-            let free = free.await?;
-            self.note_ring(batch, free);
-            if doubt == RingDoubt::OtherSlot || free.is_some() {
-                open = server.open_bucket(&batch.scope, session).await?;
-            }
-        }
+        let open = self.server.open_bucket(&batch.scope, session).await?;
+        batch.retry_state.has_lost = false;
         let Some(open) = open else {
             return Ok(NewestBucket::NoneOpen);
         };
-        batch.retry_state.ring_doubt = RingDoubt::None;
         NewestBucket::from_open(open, &batch.scope).map_err(|id| {
             let id = match id {
                 Bson::String(id) => id,
@@ -150,16 +133,12 @@ impl Engine {
 }
 
 impl<W> Batch<W> {
-    /// Whether nothing is known of the newest bucket, and a search for it will not do: there are too many items for
-    /// one statement; or the key has a ring, and the answer to a search behind the ring's statement would not tell what
-    /// it has opened, so that all later appends searched, too.
+    /// Whether nothing is known of the newest bucket, and there are too many items for one statement that searches
+    /// for it.
     fn is_unread(&self) -> bool {
-        let is_timed = !self.scope.spec.id.ordinal.counts();
-        let has_ring = self.scope.slot != IndexSlot::FIRST;
-        let would_not_learn = has_ring && is_timed && !self.retry_state.is_in_session;
         self.newest_bucket == NewestBucket::Unknown
             && !self.is_contended()
-            && (self.len() > self.max_in_new_bucket() || would_not_learn)
+            && self.len() > self.max_in_new_bucket()
     }
 
     /// Whether the open bucket takes nothing, or has too few bytes left for the next item.

@@ -188,7 +188,6 @@ pub(crate) use for_each_ordinal;
 for_each_ordinal! {
     a_healthy_collection_is_clean
     several_open_buckets_are_sealed_but_the_newest
-    a_bucket_that_is_open_where_its_ring_leaves_no_room_is_sealed
     a_wrong_count_is_corrected
     a_seal_that_is_none_is_corrected
 }
@@ -252,42 +251,6 @@ async fn several_open_buckets_are_sealed_but_the_newest<T: Note>(db: &Database) 
             assert_eq!(bucket.get("sealed"), sealed.as_ref(), "{bucket}");
         }
     }
-    assert_eq!(others(&notes, &problem).await, sound);
-    goes_on(&notes).await;
-}
-
-/// A program that no index guards opens a bucket where the first slot of a busy key is not free.
-async fn a_bucket_that_is_open_where_its_ring_leaves_no_room_is_sealed<T: Note>(db: &Database) {
-    let notes = healthy::<T>(db).await;
-    notes.collection().drop_index("bucket_open").await.unwrap();
-    let open = doc! { "topic": "a_b", "count": { "$lt": 3 } };
-    let open = raw(&notes).find_one(open).await.unwrap().unwrap();
-    let bucket = id(&open);
-    let (prefix, _) = bucket.as_str().unwrap().rsplit_once('_').unwrap();
-    let mut ring = doc! { "topic": "a_b", "user": 1_i64, "count": 0, "items": [] };
-    let is_windowed = open
-        .get("window")
-        .map(|window| ring.insert("window", window));
-    let end = is_windowed.map_or("_", |_| "");
-    ring.insert("_id", format!("%/{prefix}{end}"));
-    let held = std::iter::once(Bson::Null).chain((2..256).map(|slot| (-slot).into()));
-    ring.insert("sealed", Bson::from_iter(held));
-    raw(&notes).insert_one(ring).await.unwrap();
-
-    let key = "a_b, 1".to_owned();
-    let problem = Problem::TakenSlot { bucket, key };
-    assert!(problem.is_repairable(), "{problem}");
-    let sound = others(&notes, &problem).await;
-    let command = T::indexes()[0].to_string();
-    let lacking = Problem::MissingIndex { command };
-    assert_eq!(verify(&notes).await, [problem.clone(), lacking.clone()]);
-    let error = T::buckets_in(notes.collection().clone()).await.unwrap_err();
-    assert!(error.is_several_open(), "{error}");
-    // On a cluster the failed opening has created the index on the other shard.
-    let done = T::repair_in(notes.collection().clone()).await.unwrap();
-    assert!(done.left.iter().all(|left| *left == lacking), "{done:?}");
-    assert_eq!(done.repaired, BTreeMap::from([("TakenSlot", 1)]));
-    let notes = T::buckets_in(notes.collection().clone()).await.unwrap();
     assert_eq!(others(&notes, &problem).await, sound);
     goes_on(&notes).await;
 }

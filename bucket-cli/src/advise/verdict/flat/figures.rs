@@ -1,6 +1,6 @@
 //! The figures behind the verdict on flat documents, as lines of text.
 
-use super::{BUSY, FlatFacts};
+use super::FlatFacts;
 use crate::advise::figures::{bytes, counted, percent, span, table, thousands};
 use crate::advise::kind::flat::FlatLayout;
 use crate::advise::measure::capacity::{self, Simulated};
@@ -134,11 +134,28 @@ fn busy_figure(facts: &FlatFacts<'_>, capacity: u64) -> Option<String> {
     let busiest = facts.lateness.busiest_minute;
     (busiest > 0).then(|| {
         let buckets = busiest.div_ceil(capacity);
-        let advice = match buckets > BUSY {
-            true => ": a larger capacity lets it take appends faster",
-            false => "",
-        };
+        let advice = busy_advice(busiest, capacity);
         let (items, buckets) = (counted(busiest, "item"), counted(buckets, "bucket"));
         format!("the busiest minute of a key fills {buckets} with {items}{advice}")
     })
+}
+
+/// The most items of a key in a minute with which any capacity does: ten a second.
+const BUSY: u64 = 600;
+
+/// Advice for a key that takes so many items in a minute: each opening passes the index entries of the buckets that
+/// became full within the last five minutes.
+pub(in crate::advise) fn busy_advice(items: u64, capacity: u64) -> &'static str {
+    match items > BUSY && capacity < 50 {
+        true => {
+            ": a key that takes more than ten items a second for minutes wants a capacity of 50 or more"
+        }
+        false => "",
+    }
+}
+
+#[test]
+fn a_busy_key_wants_a_larger_capacity() {
+    assert!(busy_advice(601, 49).ends_with("a capacity of 50 or more"));
+    assert_eq!([busy_advice(600, 10), busy_advice(100_000, 50)], ["", ""]);
 }

@@ -23,10 +23,6 @@ impl BucketProblem {
             Self::SeveralOpen { key, buckets } => {
                 write!(f, "G3: key {key:?} has {} open buckets", buckets.len())
             }
-            Self::TakenSlot { key, .. } => write!(
-                f,
-                "G3: bucket {id} is open in a slot that the ring of key {key:?} holds, so `bucket_open` cannot be created"
-            ),
             Self::WrongCount { items, .. } => write!(
                 f,
                 "G2: bucket {id} holds {}, but its count differs",

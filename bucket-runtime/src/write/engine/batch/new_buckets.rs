@@ -1,7 +1,7 @@
 //! Buckets that are inserted, since no bucket is open.
 
-use super::{Batch, Carried, NewestBucket, Opening};
-use crate::protocol::command::{IndexedScope, Update};
+use super::{Batch, Carried, NewestBucket};
+use crate::protocol::command::Update;
 
 impl<W> Batch<W> {
     /// If no bucket is open: the statements that insert buckets for the waiting items, `most` at most. All
@@ -19,7 +19,6 @@ impl<W> Batch<W> {
     /// left an earlier bucket open. So no full one is inserted there: the open index refuses any other.
     pub(super) fn new_buckets(
         &self,
-        scope: &IndexedScope,
         begin: usize,
         newest_bucket: &NewestBucket,
         most: usize,
@@ -28,7 +27,7 @@ impl<W> Batch<W> {
         let (capacity, in_order) = (self.capacity(), self.scope.spec.id.ordinal.counts());
         let is_closed = matches!(newest_bucket, NewestBucket::Closed { .. });
         let is_fit = match in_order {
-            true => scope.open.mark().is_none(),
+            true => self.scope.open.mark().is_none(),
             false => self.is_unordered && !self.is_contended(),
         };
         // A bucket of capacity 1 is never open.
@@ -43,7 +42,7 @@ impl<W> Batch<W> {
         let (mut newest, mut end, mut sum) = (newest_bucket.clone(), begin, *bytes);
         while buckets.len() + 1 < most && self.len() >= end + least {
             let mut with = sum;
-            match self.new_bucket(scope, end, capacity, &newest, &mut with) {
+            match self.new_bucket(end, capacity, &newest, &mut with) {
                 Some(full) if full.1.items == capacity => {
                     newest = full.1.after.clone();
                     buckets.push(full);
@@ -57,7 +56,7 @@ impl<W> Batch<W> {
             return buckets;
         }
         let room = self.max_in_new_bucket();
-        let last = self.new_bucket(scope, end, room, &newest, &mut sum);
+        let last = self.new_bucket(end, room, &newest, &mut sum);
         let Some((update, mut carried)) = last else {
             return Vec::new();
         };
@@ -77,7 +76,6 @@ impl<W> Batch<W> {
     /// The statement that inserts the bucket after a closed one, with up to `room` items.
     fn new_bucket(
         &self,
-        scope: &IndexedScope,
         begin: usize,
         room: usize,
         newest_bucket: &NewestBucket,
@@ -94,12 +92,8 @@ impl<W> Batch<W> {
             return None;
         }
         let after = self.opened(&id, &items);
-        let opening = match after {
-            NewestBucket::Open { .. } => Opening::Yes,
-            _ => Opening::No,
-        };
-        let update = scope.insert_bucket(items, &id);
+        let update = self.scope.insert_bucket(items, &id);
         let update = self.with_newest_of(update, begin..begin + count);
-        Some((update, Carried::new(count, after, scope.slot, opening)))
+        Some((update, Carried::new(count, after)))
     }
 }

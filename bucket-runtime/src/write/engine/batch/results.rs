@@ -4,7 +4,7 @@ use std::{collections::HashSet, mem};
 
 use mongodb::bson::Bson;
 
-use super::{Batch, Carried, NewestBucket, Opening};
+use super::{Batch, Carried, NewestBucket};
 use crate::{
     protocol::newest_bucket::LastBucket,
     schema::open_index::OpenIndex,
@@ -21,12 +21,7 @@ impl<W> Batch<W> {
         let stored = self.entries.drain(carried.range());
         (self.done).extend(stored.map(|(owner, _)| (owner, Appended::Stored)));
         self.newest_bucket = carried.after;
-        self.turns &= carried.slot == self.scope.slot;
-        self.scope.slot = carried.slot;
-        // An answer of the ring alone stores nothing.
-        if carried.opening != Opening::Asks {
-            self.retry_state.note_progress();
-        }
+        self.retry_state.note_progress();
     }
 
     /// The `unique` values of the items that one look-up covers.
