@@ -100,9 +100,8 @@ impl Safeguard {
     /// Where a search for a schedule that needs it begins: shortly before the first one, if that takes long.
     pub fn first_seed(self) -> u64 {
         match self {
-            Self::OwnIndex => 2900,
-            Self::FirstItems => 2000,
-            Self::SecondLook => 10_700,
+            Self::FirstItems => 0,
+            Self::SecondLook => 2300,
             _ => 0,
         }
     }
