@@ -100,7 +100,7 @@ impl Safeguard {
     /// Where a search for a schedule that needs it begins: shortly before the first one, if that takes long.
     pub fn first_seed(self) -> u64 {
         match self {
-            Self::FirstItems => 0,
+            Self::FirstItems => 3000,
             Self::SecondLook => 2300,
             _ => 0,
         }
