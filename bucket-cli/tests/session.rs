@@ -189,14 +189,13 @@ async fn what_is_there_is_described(shell: Shell) {
     assert_eq!(code, 0);
     let lines: Vec<_> = said.lines().collect();
     assert_eq!(
-        lines[..8],
+        lines[..7],
         [
             "Trade (shop.trades)",
             "  8 items in 4 buckets; 2 keys, half of which have at most 1",
-            "    capacity  buckets  bytes  full bucket  filled  keys in one bucket  trips",
-            "           3        4  576 B        156 B    66 %                50 %    1.0",
-            "          10        2  336 B        240 B    40 %               100 %    1.0  ← recommended",
-            "    trips: the round trips of a page of 3 items by its number, on average; by a token it is 1",
+            "    capacity  buckets  bytes  full bucket  filled  keys in one bucket",
+            "           3        4  576 B        156 B    66 %                50 %",
+            "          10        2  336 B        240 B    40 %               100 %  ← recommended",
             "  take a capacity of 10: 2 buckets instead of 4 (write `capacity = 10`, then `change-capacity Trade --repack` moves the items)",
             "  keep the order: the buckets begin in the order of their ids",
         ]

@@ -3,7 +3,6 @@
 pub(crate) mod count;
 pub(crate) mod find_page;
 pub(crate) mod items;
-pub(crate) mod offset;
 pub(crate) mod page;
 pub(crate) mod pages;
 pub(crate) mod part;

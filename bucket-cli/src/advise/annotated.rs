@@ -94,9 +94,7 @@ pub(crate) fn report(
         thousands(keys.median())
     )];
     let shown = best.map_or(capacity, |best| best.capacity);
-    // A page of the struct is a bucket; in windows, its place among all pages of the key is not known here.
-    let page = (!is_window(spec)).then_some(capacity);
-    lines.extend(capacity_table(&simulated, shown, &keys, owners, page));
+    lines.extend(capacity_table(&simulated, shown, &keys, owners));
     lines.push(sentence(name, &simulated, capacity, best));
     lines.extend((is_window(spec) && keys.median() == 1).then(|| LONGER_WINDOWS.to_owned()));
     lines.extend(disordered.map(|disordered| order(disordered, buckets)));

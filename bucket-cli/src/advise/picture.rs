@@ -45,8 +45,6 @@ pub(super) struct CapacitiesPicture {
     /// The number of flat documents.
     pub(super) items: u64,
     pub(super) recommended: u64,
-    /// The number of items on the page whose round trips are counted.
-    pub(super) page: u64,
 }
 
 /// Lengths of arrays, and thresholds.

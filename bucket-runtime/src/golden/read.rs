@@ -10,10 +10,7 @@ use crate::{
         filter::Filter,
         query::{Query, QueryStart},
     },
-    schema::{
-        names::WHOLE_ITEM,
-        spec::{BucketSpec, KeyName},
-    },
+    schema::names::WHOLE_ITEM,
     value::rollup::totals,
 };
 
@@ -55,14 +52,12 @@ fn read_with_a_filter() {
     let of_all = query(both, false).pipeline(&Trade::SPEC, None, None);
     shown.pipeline("all keys' items, on a key field as well", &of_all);
     let bucket = || QueryStart::of_bucket("123_1714979289".to_owned());
-    let start = QueryStart {
+    let later = Query {
         skip: 4,
-        buckets: Some(3),
-        ..bucket()
+        ..query(Filter::<Trade>::default(), false)
     };
-    let later = query(Filter::<Trade>::default(), false);
-    let later = later.pipeline(&Trade::SPEC, Some(&scope), Some(&start));
-    shown.pipeline("from a place on, after a skip", &later);
+    let later = later.pipeline(&Trade::SPEC, Some(&scope), None);
+    shown.pipeline("after a skip", &later);
     let position = QueryStart {
         at: Some(7),
         ..bucket()
@@ -149,23 +144,16 @@ fn read_of_rollups() {
 fn whole_buckets_are_read_unless_single_items_are_asked_for() {
     let spec = &Trade::SPEC;
     let all = Query::everything;
-    assert!(all().takes_whole_buckets(spec, 9) && !all().takes_whole_buckets(spec, 10));
+    assert!(all().takes_whole_buckets());
     let limited = Query {
         limit: Some(5),
         ..all()
     };
     let matching = Query::of(Trade::FIELDS.ticker.eq("MDB"));
-    assert!(!limited.takes_whole_buckets(spec, 0) && !matching.takes_whole_buckets(spec, 0));
-
-    let skips = |query: Query, skip| Query { skip, ..query }.skips_whole_buckets(spec);
-    assert!(skips(all(), 10) && skips(limited, 10) && !skips(all(), 9));
-    assert!(!skips(matching.clone(), 10));
-    const RENAMED: &[KeyName] = &[KeyName::new("customer_id").aliases(&["buyer"])];
-    let renamed = BucketSpec {
-        key: RENAMED,
-        ..Trade::SPEC
-    };
-    assert!(!Query { skip: 10, ..all() }.skips_whole_buckets(&renamed));
+    let later = Query { skip: 1, ..all() };
+    for query in [limited, matching.clone(), later] {
+        assert!(!query.takes_whole_buckets());
+    }
 
     // A count looks at all matching items, in whatever order and number they were asked for.
     let part = Query {

@@ -78,16 +78,10 @@ impl Query {
         unique.map(|name| vec![name]).or_else(|| read.cloned())
     }
 
-    /// Whether the query returns all items of the buckets, except the first `skip`. Sending whole
-    /// buckets then costs a third of sending items.
-    pub(crate) fn takes_whole_buckets(&self, spec: &BucketSpec, skip: u64) -> bool {
-        self.filter.is_everything() && self.limit.is_none() && skip < u64::from(spec.capacity)
-    }
-
-    /// Whether the first item can be found by counting buckets. It cannot if items have to match a
-    /// condition, or if the open index may not know a bucket under the key's present field names.
-    pub(crate) fn skips_whole_buckets(&self, spec: &BucketSpec) -> bool {
-        self.skip >= u64::from(spec.capacity) && self.filter.is_everything() && !spec.has_aliases()
+    /// Whether the query returns all items of the buckets. Sending whole buckets then costs a third of sending
+    /// items.
+    pub(crate) fn takes_whole_buckets(&self) -> bool {
+        self.filter.is_everything() && self.skip == 0 && self.limit.is_none()
     }
 
     /// The order of the buckets.
@@ -132,8 +126,7 @@ impl Query {
         let known = start.and_then(|start| start.buckets);
         let most = known.or_else(|| self.most_buckets(start));
         let cut = start.and_then(|start| Some((start.id.as_str().into(), start.at?)));
-        let skip = start.map_or(self.skip, |start| start.skip);
-        self.single_items(spec, buckets, most, cut, skip)
+        self.single_items(spec, buckets, most, cut)
     }
 
     /// The maximum number of buckets that hold all requested items, if each one that satisfies

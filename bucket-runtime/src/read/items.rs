@@ -27,12 +27,9 @@ pub use self::{
 use crate::{
     Bucket, BucketPart, Buckets, KeyRef, Result,
     protocol::{filter::Filter, query::Query},
-    read::{
-        offset,
-        settings::{read_settings, session_setting, unreadable_setting},
-    },
+    read::settings::{read_settings, session_setting, unreadable_setting},
     schema::spec::BucketSpec,
-    server::{current_index::CurrentIndex, target::OwnedTarget},
+    server::target::OwnedTarget,
     value::unreadable::OnUnreadable,
 };
 
@@ -53,7 +50,7 @@ impl<T: Bucket> Buckets<T> {
     /// # }
     /// ```
     pub fn items(&self, key: KeyRef<'_, T>) -> Items<'static, T> {
-        Items::new(self.target(key), Some(self.engine().index))
+        Items::new(self.target(key))
     }
 
     /// Streams the items of all keys, or those that match a filter, in the order of their buckets' ids:
@@ -75,7 +72,7 @@ impl<T: Bucket> Buckets<T> {
     /// # }
     /// ```
     pub fn all_items(&self) -> Items<'static, T> {
-        Items::new(self.target_of_all(), None)
+        Items::new(self.target_of_all())
     }
 }
 
@@ -104,8 +101,6 @@ impl<T: Bucket> Buckets<T> {
 #[must_use = "nothing is read until this is awaited"]
 pub struct Items<'s, T> {
     list: ItemList,
-    /// The open index, for a read of one key.
-    index: Option<CurrentIndex>,
     after: Option<ItemToken>,
     session: Option<&'s mut ClientSession>,
     on_unreadable: Option<OnUnreadable<'s>>,
@@ -113,7 +108,7 @@ pub struct Items<'s, T> {
 }
 
 impl<'s, T: Bucket> Items<'s, T> {
-    fn new(target: OwnedTarget, index: Option<CurrentIndex>) -> Self {
+    fn new(target: OwnedTarget) -> Self {
         let list = ItemList {
             spec: Self::SPEC,
             target,
@@ -121,7 +116,6 @@ impl<'s, T: Bucket> Items<'s, T> {
         };
         Self {
             list,
-            index,
             after: None,
             session: None,
             on_unreadable: None,
@@ -156,13 +150,8 @@ impl<'s, T: Bucket> Items<'s, T> {
 
     /// Skips the first items (of those that match).
     ///
-    /// Without a filter, the server does not count the items of a key one by one. Two more round trips
-    /// find the first bucket by the number of full buckets before it and the counts of those that are
-    /// not full. They read one key of the `_id` index for each skipped bucket, and fetch only buckets
-    /// that are not full; with time windows that may be one for each window of the key. The search
-    /// assumes that a full bucket holds `capacity` items, which is not so in a collection whose capacity
-    /// was lowered. If another program appends between these round trips, a read from the newest may
-    /// start a few items off.
+    /// The server reads the buckets of these items, and counts the items one by one. For pages far from the
+    /// start take the tokens of [`page_of_items`](Self::page_of_items): they visit only the page's own buckets.
     pub fn skip(mut self, items: u64) -> Self {
         self.list.query.skip = items;
         self
@@ -264,26 +253,12 @@ impl<'s, T: Bucket> Items<'s, T> {
         ItemStream::open::<WholeItem<T>>(self).await
     }
 
-    /// Finds the place where the read starts; `None` if it skips all items.
-    async fn find_start<E: ItemForm<Of = T>>(&mut self) -> Result<Option<ReadStart>> {
+    /// The place where the read starts.
+    fn start<E: ItemForm<Of = T>>(&mut self) -> Result<ReadStart> {
         self.list.query.names = E::names();
-        let list = &self.list;
-        list.target.name_call();
-        if let Some(token) = &self.after {
-            return list.start_at(token).map(Some);
-        }
-        let (Some(index), Some(scope)) = (&self.index, &list.target.scope) else {
-            return Ok(Some(ReadStart::default()));
-        };
-        if !list.query.skips_whole_buckets(list.spec) || list.query.limit == Some(0) {
-            return Ok(Some(ReadStart::default()));
-        }
-        let (server, session) = (&list.target.server, self.session.as_deref_mut());
-        let bucket = offset::find_start(server, scope, index, &list.query, session);
-        let start = |bucket| ReadStart {
-            bucket: Some(bucket),
-            position: None,
-        };
-        Ok(bucket.await?.map(start))
+        self.list.target.name_call();
+        let token = self.after.as_ref();
+        let start = token.map(|token| self.list.start_at(token)).transpose()?;
+        Ok(start.unwrap_or_default())
     }
 }

@@ -95,8 +95,6 @@ async fn a_refused_statement_names_its_code_and_no_query(db: Live) {
     let names = ["marks, key \"3\": ", "BadValue (2): ", "hint provided"];
     let error = on.alone.append(&Mark::new(3, 3)).await.unwrap_err();
     assert_names(&error, &names);
-    let skipped = on.alone.items(&3).skip(20).await;
-    assert_names(&skipped.err().unwrap(), &names);
 }
 
 #[bucket_testkit::test]

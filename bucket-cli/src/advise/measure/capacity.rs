@@ -16,9 +16,6 @@ const GREATEST: u64 = 1000;
 /// A full bucket takes at most so many bytes, since each read of a page and each append moves all of them.
 const FULL_BYTES: u64 = 256 * 1024;
 
-/// How many items a page of the application is assumed to show.
-const PAGE: u64 = 20;
-
 /// The bytes of a bucket beside its items: id, key, count and array.
 pub(in crate::advise) const FRAME: u64 = 120;
 
@@ -36,8 +33,6 @@ pub(in crate::advise) struct Simulated {
     pub(in crate::advise) fill: u64,
     /// How many keys have a single bucket.
     pub(in crate::advise) single: u64,
-    /// The round trips of a page by its number, on average.
-    pub(in crate::advise) trips: f64,
 }
 
 impl Simulated {
@@ -47,18 +42,13 @@ impl Simulated {
     }
 }
 
-/// The number of items on the page whose round trips are counted: a wanted capacity is a page.
-pub(in crate::advise) fn page(wanted: Option<u64>) -> u64 {
-    wanted.unwrap_or(PAGE)
-}
-
 /// The capacities side by side, up to the first with which every key has a single bucket.
 pub(in crate::advise) fn simulate(
     keys: &ItemsPerKey,
     item_bytes: u64,
     wanted: Option<u64>,
 ) -> Vec<Simulated> {
-    simulate_each(&CAPACITIES, keys, item_bytes, wanted, page(wanted))
+    simulate_each(&CAPACITIES, keys, item_bytes, wanted)
 }
 
 /// More capacities side by side, to draw, among them this one.
@@ -66,9 +56,8 @@ pub(in crate::advise) fn curve(
     keys: &ItemsPerKey,
     item_bytes: u64,
     capacity: u64,
-    page: u64,
 ) -> Vec<Simulated> {
-    simulate_each(&CURVE, keys, item_bytes, Some(capacity), page)
+    simulate_each(&CURVE, keys, item_bytes, Some(capacity))
 }
 
 fn simulate_each(
@@ -76,7 +65,6 @@ fn simulate_each(
     keys: &ItemsPerKey,
     item_bytes: u64,
     wanted: Option<u64>,
-    page: u64,
 ) -> Vec<Simulated> {
     let mut capacities = capacities.to_vec();
     let enough = capacities
@@ -96,29 +84,9 @@ fn simulate_each(
             full_bytes: FRAME + capacity * (item_bytes + PLACE),
             fill: (keys.items() * 100).checked_div(room).unwrap_or(0),
             single: keys.keys_within(capacity),
-            trips: trips(keys, capacity, page),
         }
     });
     simulated.collect()
-}
-
-/// The round trips of a page by its number, on average over all pages of all keys.
-fn trips(keys: &ItemsPerKey, capacity: u64, page: u64) -> f64 {
-    let (mut pages, mut skipping, mut whole) = (0, 0, 0);
-    for (items, keys) in keys.ranks() {
-        let of_key = items.div_ceil(page);
-        // `skip` and `limit` take two more to find a bucket that is not the first.
-        let in_first = items.min(capacity).div_ceil(page);
-        pages += of_key * keys;
-        skipping += (of_key + 2 * (of_key - in_first)) * keys;
-        whole += items.div_ceil(capacity) * keys;
-    }
-    // A page of whole buckets can also be read bucket by bucket.
-    let trips = match page.is_multiple_of(capacity) {
-        true => whole.min(skipping),
-        false => skipping,
-    };
-    trips as f64 / pages.max(1) as f64
 }
 
 /// The recommended capacity: the next larger one would save less than a third of the documents, or its
@@ -169,17 +137,5 @@ mod tests {
             (simulated[0].fill, simulated[0].bytes),
             (78, 7 * 120 + 55 * 50)
         );
-    }
-
-    #[test]
-    fn a_page_takes_one_round_trip_if_it_is_a_bucket_or_begins_in_the_first() {
-        let trips =
-            |items, capacity, page| super::trips(&ItemsPerKey::of([(items, 7)]), capacity, page);
-        assert_eq!(trips(1000, 20, 20), 1.0);
-        assert_eq!(trips(1000, 10, 20), 2.0);
-        // Three by `skip`, but one for a page that begins in the first bucket.
-        assert_eq!(trips(1000, 10, 100), 2.8);
-        assert_eq!(trips(80, 50, 20), (3.0 + 3.0) / 4.0);
-        assert_eq!(trips(40, 50, 20), 1.0);
     }
 }

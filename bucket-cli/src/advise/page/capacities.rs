@@ -42,11 +42,7 @@ pub(super) fn draw(picture: &CapacitiesPicture) -> Section {
     let marks = cursor(&panels, places.get(chosen).copied().unwrap_or(0.0));
     Section {
         title: title.to_owned(),
-        note: format!(
-            "{what} Move the slider to see others. Trips are the round trips of a page of {} by its number, on \
-             average; by a token it is one.",
-            counted(picture.page, "item")
-        ),
+        note: format!("{what} Move the slider to see others."),
         chart: chart("capacities", title, &what, &panels, &marks) + &slider(picture, chosen),
         tables: vec![table(picture, &places)],
     }
@@ -87,14 +83,12 @@ fn ticks(simulated: &[Simulated]) -> Vec<(f64, String)> {
 
 fn sentence(of: &Simulated, picture: &CapacitiesPicture) -> String {
     format!(
-        "{}: {}, {}, {} % of the room in use, {} of the keys in one bucket, {:.1} round trips for a page of {}",
+        "{}: {}, {}, {} % of the room in use, {} of the keys in one bucket",
         counted(of.capacity, "item"),
         counted(of.documents, "bucket"),
         bytes(of.bytes),
         of.fill,
         percent(of.single, picture.keys),
-        of.trips,
-        counted(picture.page, "item"),
     )
 }
 
@@ -117,7 +111,6 @@ fn table(picture: &CapacitiesPicture, places: &[f64]) -> Table {
             bytes(of.full_bytes),
             format!("{} %", of.fill),
             percent(of.single, picture.keys),
-            format!("{:.1}", of.trips),
         ],
         is_recommended: of.capacity == picture.recommended,
         stop: Some(Stop {
@@ -134,7 +127,6 @@ fn table(picture: &CapacitiesPicture, places: &[f64]) -> Table {
             "full bucket",
             "room in use",
             "keys in one bucket",
-            "trips",
         ],
         rows: picture.simulated.iter().zip(places).map(row).collect(),
     }

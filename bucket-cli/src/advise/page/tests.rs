@@ -15,11 +15,10 @@ const HOSTILE: &str = "</script><script>alert(1)</script>\"' onload='x";
 fn keys(groups: &[(u64, u64)]) -> Vec<Picture> {
     let keys = ItemsPerKey::of(groups.iter().copied());
     let capacities = CapacitiesPicture {
-        simulated: curve(&keys, 40, 100, 20),
+        simulated: curve(&keys, 40, 100),
         keys: keys.keys(),
         items: keys.items(),
         recommended: 100,
-        page: 20,
     };
     let picture = KeysPicture {
         keys,

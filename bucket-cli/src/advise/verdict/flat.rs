@@ -7,7 +7,7 @@ use crate::advise::figures::{span, thousands};
 use crate::advise::kind::buckets::IdOrdinal;
 use crate::advise::kind::buckets::settings::OwnSettings;
 use crate::advise::kind::flat::FlatLayout;
-use crate::advise::measure::capacity::{Simulated, curve, page, recommended, simulate};
+use crate::advise::measure::capacity::{Simulated, curve, recommended, simulate};
 use crate::advise::measure::keys::ItemsPerKey;
 use crate::advise::measure::lateness::Lateness;
 use crate::advise::picture::{CapacitiesPicture, HeatPicture, KeysPicture, Picture};
@@ -129,14 +129,12 @@ fn pictures(facts: &FlatFacts<'_>, capacity: Option<u64>) -> Vec<Picture> {
         capacity,
         names: facts.names.clone(),
     };
-    let page = page(facts.page);
     let capacities = capacity.map(|capacity| {
         Picture::Capacities(CapacitiesPicture {
-            simulated: curve(&facts.keys, item_bytes(facts), capacity, page),
+            simulated: curve(&facts.keys, item_bytes(facts), capacity),
             keys: facts.keys.keys(),
             items: facts.keys.items(),
             recommended: capacity,
-            page,
         })
     });
     std::iter::once(Picture::Keys(keys))

@@ -17,8 +17,8 @@ use serde::de::DeserializeOwned;
 use super::list::{ParentList, ParentRow, Section};
 use crate::{
     Result,
-    protocol::query::{ItemPosition, MAX_NEIGHBOURS, Query, QueryStart},
-    read::{items::ItemToken, offset},
+    protocol::query::{ItemPosition, MAX_NEIGHBOURS, Query},
+    read::items::ItemToken,
     schema::names::SEALED,
     server::{call::Calls, cursor::DocumentCursor},
     value::unreadable::OnUnreadable,
@@ -39,9 +39,6 @@ pub(super) struct ParentRows<'s> {
     skip: u64,
     /// Whether the server skips them in the parent's own array.
     skips_own: bool,
-    /// What was still to be skipped before the server was asked to skip buckets, until a row shows that the
-    /// section has so many items.
-    skipped: Option<u64>,
     /// The number of items that are still to be given, if there is a limit.
     left: Option<u64>,
     /// Whether the parent is flagged, as far as its rows have shown.
@@ -52,17 +49,6 @@ pub(super) struct ParentRows<'s> {
     given: VecDeque<ParentRow>,
     /// The call that reads.
     calls: Calls,
-}
-
-/// The way in which the server skips the first items of a section.
-enum ServerSkip {
-    /// All of the section's items are skipped, and it need not be read.
-    Section,
-    /// The server counts matching items one by one.
-    Items,
-    /// The items before this place, found by the counts of the buckets. If the section has fewer items, no row
-    /// comes.
-    Buckets(QueryStart),
 }
 
 impl<'s> ParentRows<'s> {
@@ -85,7 +71,6 @@ impl<'s> ParentRows<'s> {
             on_unreadable,
             skip: list.query.skip,
             skips_own: false,
-            skipped: None,
             left: list.query.limit,
             is_flagged: false,
             started: None,
@@ -119,10 +104,9 @@ impl<'s> ParentRows<'s> {
                 return Ok(None);
             };
             let Some(bytes) = cursor.next_row().await? else {
-                self.end_section().await?;
+                self.end_section();
                 continue;
             };
-            self.skipped = None;
             self.is_flagged |= bytes.get_bool(SEALED).unwrap_or(false);
             let number = self.list.parent.scope.number_in(&bytes);
             if std::mem::take(&mut self.skips_own) {
@@ -183,22 +167,11 @@ impl<'s> ParentRows<'s> {
     }
 
     /// Takes the session back, and skips the extras of a parent that has none.
-    async fn end_section(&mut self) -> Result<()> {
+    fn end_section(&mut self) {
         self.session = self.cursor.take().and_then(DocumentCursor::into_session);
         if self.section.is_own() && !self.is_flagged {
             self.sections.clear();
         }
-        if let Some(skip) = self.skipped.take()
-            && !self.sections.is_empty()
-        {
-            let session = self.session.as_deref_mut();
-            let count = self
-                .calls
-                .clone()
-                .carry(self.list.count(self.section, session));
-            self.skip = skip.saturating_sub(count.await?);
-        }
-        Ok(())
     }
 
     /// Opens the next section that the read does not skip as a whole, if there is one.
@@ -214,61 +187,40 @@ impl<'s> ParentRows<'s> {
                 skip: 0,
                 ..self.list.query.clone()
             };
-            let mut start = None;
             // Up to a document's items are cheaper to leave out here.
             let capacity = u64::from(self.list.parent.scope.extras.spec.capacity);
             if section.is_own() {
                 self.skips_own = self.skip > 0 && query.filter.is_everything();
                 query.skip = if self.skips_own { self.skip } else { 0 };
             } else if self.skip >= capacity {
-                match self.skip_on_server(section).await? {
-                    ServerSkip::Section => continue,
-                    ServerSkip::Items => query.skip = self.skip,
-                    ServerSkip::Buckets(found) => {
-                        self.skipped = Some(self.skip);
-                        start = Some(found);
-                    }
+                if self.skip_section().await? {
+                    continue;
                 }
-                self.skip = 0;
+                query.skip = std::mem::take(&mut self.skip);
             }
             query.limit = match self.skips_own {
                 true => self.left,
                 false => self.left.map(|left| left.saturating_add(self.skip)),
             };
-            let rows = self.list.rows(section, &query, start.as_ref())?;
+            let rows = self.list.rows(section, &query, None)?;
             self.cursor = Some(rows.cursor(self.session.take()).await?);
             return Ok(true);
         }
         Ok(false)
     }
 
-    /// Decides what the server skips of a section of the extras, and counts the items of the whole section if
-    /// others follow.
-    async fn skip_on_server(&mut self, section: Section) -> Result<ServerSkip> {
-        let query = Query {
-            skip: self.skip,
-            limit: self.left,
-            ..self.list.query.clone()
-        };
-        let (parent, is_last) = (&self.list.parent, self.sections.is_empty());
-        if section == Section::Numbered && query.skips_whole_buckets(parent.scope.extras.spec) {
-            let (extras, scope) = (&parent.collections.extras, &parent.scope.extras.key);
-            let session = self.session.as_deref_mut();
-            let start = offset::find_start(&extras.server, scope, &extras.index, &query, session);
-            match start.await? {
-                Some(start) => return Ok(ServerSkip::Buckets(start)),
-                None if is_last => return Ok(ServerSkip::Section),
-                None => {}
-            }
-        } else if is_last {
-            return Ok(ServerSkip::Items);
+    /// Whether all matching items of the section are skipped, which takes a count of them where other sections
+    /// follow.
+    async fn skip_section(&mut self) -> Result<bool> {
+        if self.sections.is_empty() {
+            return Ok(false);
         }
         let session = self.session.as_deref_mut();
-        let count = self.list.count(section, session).await?;
-        if count > self.skip {
-            return Ok(ServerSkip::Items);
+        let count = self.list.count(self.section, session).await?;
+        let is_skipped = count <= self.skip;
+        if is_skipped {
+            self.skip -= count;
         }
-        self.skip -= count;
-        Ok(ServerSkip::Section)
+        Ok(is_skipped)
     }
 }

@@ -34,8 +34,6 @@ pub(crate) struct ItemPosition {
 pub(crate) struct QueryStart {
     /// The bucket that holds the first item.
     pub(crate) id: String,
-    /// The number of items before the first one in this bucket.
-    pub(crate) skip: u64,
     /// The number of buckets that hold all requested items, if known.
     pub(crate) buckets: Option<u64>,
     /// The position in this bucket to start from, as the number of elements before it, matching or not.
@@ -47,7 +45,6 @@ impl QueryStart {
     pub(crate) fn of_bucket(id: String) -> Self {
         Self {
             id,
-            skip: 0,
             buckets: None,
             at: None,
         }

@@ -23,7 +23,7 @@ impl Query {
             let bound = if self.newest_first { "$lte" } else { "$gte" };
             all.push(doc! { "$expr": { bound: ["$_id", { "$literal": id.clone() }] } });
         }
-        self.single_items(spec, self.with_matches(spec, all), None, cut, self.skip)
+        self.single_items(spec, self.with_matches(spec, all), None, cut)
     }
 
     /// A pipeline that counts the matching items of these documents, as [`count`](Self::count) does.
@@ -38,7 +38,6 @@ impl Query {
         documents: Document,
         most: Option<u64>,
         cut: Option<Cut>,
-        skip: u64,
     ) -> Vec<Document> {
         let mut stages = vec![
             doc! { "$match": documents },
@@ -47,8 +46,8 @@ impl Query {
         stages.extend(most.and_then(limit));
         stages.extend(self.numbered_items(spec, cut));
         stages.extend(self.matching_items(spec));
-        if skip > 0 {
-            stages.push(doc! { "$skip": clamped(skip) });
+        if self.skip > 0 {
+            stages.push(doc! { "$skip": clamped(self.skip) });
         }
         stages.extend(self.limit.and_then(limit));
         let mut found = projection(spec, self.fields_at(&format!("${}", spec.items)));

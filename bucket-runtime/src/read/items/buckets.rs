@@ -1,4 +1,4 @@
-//! A read of whole buckets, whose items the client skips and cuts: cheaper than single items if all are
+//! A read of whole buckets, of which the client cuts the first at a token: cheaper than single items if all are
 //! wanted.
 
 use std::{
@@ -45,7 +45,6 @@ impl<'s, T: Send + 'static> BucketRows<'s, T> {
     pub(super) async fn open<E: ItemForm<Item = T>>(
         list: Arc<ItemList>,
         start: ReadStart,
-        skip: u64,
         session: Option<&'s mut ClientSession>,
         on_unreadable: Option<OnUnreadable<'s>>,
     ) -> Result<Self> {
@@ -56,7 +55,6 @@ impl<'s, T: Send + 'static> BucketRows<'s, T> {
             cursor: buckets.cursor(session).await?,
             on_unreadable,
             cut: start.position.clone(),
-            skip,
             list: Arc::clone(&list),
         };
         let rows = try_unfold(reader, async |mut reader| {
@@ -156,8 +154,6 @@ struct BucketReader<'s, E: ItemForm> {
     list: Arc<ItemList>,
     /// The position at which the first bucket is cut, if the read goes on from a token.
     cut: Option<ItemPosition>,
-    /// The number of items that are still to be skipped.
-    skip: u64,
 }
 
 impl<E: ItemForm> BucketReader<'_, E> {
@@ -186,18 +182,10 @@ impl<E: ItemForm> BucketReader<'_, E> {
             readable,
             left_out,
         };
-        let left_out = self.take_left_out(&row);
-        row.items.by_ref().take(left_out).for_each(drop);
+        let cut = self.cut.take();
+        let before_cut = cut.map_or(0, |cut| self.before_cut(&cut, &row));
+        row.items.by_ref().take(before_cut).for_each(drop);
         Ok(Some(row))
-    }
-
-    /// The number of a bucket's readable items that the read leaves out: those before the cut, and skipped ones.
-    fn take_left_out<T>(&mut self, row: &BucketRow<T>) -> usize {
-        let cut = self.cut.take().map_or(0, |cut| self.before_cut(&cut, row));
-        let left = (row.readable - cut) as u64;
-        let skipped = self.skip.min(left);
-        self.skip -= skipped;
-        cut + skipped as usize
     }
 
     /// The number of the first bucket's readable items before the cut; 0 if the cut is in another bucket.

@@ -39,10 +39,7 @@ impl ItemList {
         }
         let bucket = format!("{}{}", self.prefix(), token.position.bucket);
         Ok(ReadStart {
-            bucket: Some(QueryStart {
-                skip: self.query.skip,
-                ..QueryStart::of_bucket(bucket.clone())
-            }),
+            bucket: Some(QueryStart::of_bucket(bucket.clone())),
             position: Some(ItemPosition {
                 bucket,
                 ..token.position.clone()

@@ -100,9 +100,7 @@ impl<'s, T: Bucket> Items<'s, T> {
         most: u64,
     ) -> Result<(Vec<E::Item>, Option<ItemToken>)> {
         let mut found = Vec::new();
-        let Some(start) = self.find_start::<E>().await? else {
-            return Ok((found, None));
-        };
+        let start = self.start::<E>()?;
         let list = Arc::new(self.list);
         let rows = ItemRows::open::<E>(list, start, self.session, self.on_unreadable);
         let mut rows = rows.await?;

@@ -62,7 +62,7 @@ enum StreamRows<'s, T> {
 
 impl<'s, T: Send + 'static> ItemStream<'s, T> {
     pub(super) async fn open<E: ItemForm<Item = T>>(mut items: Items<'s, E::Of>) -> Result<Self> {
-        let start = items.find_start::<E>().await?;
+        let start = items.start::<E>()?;
         let Items {
             list,
             session,
@@ -71,28 +71,15 @@ impl<'s, T: Send + 'static> ItemStream<'s, T> {
         } = items;
         let list = Arc::new(list);
         let query = &list.query;
-        let start = match start {
-            Some(start) if query.limit != Some(0) => start,
-            start => {
-                let started = start.and_then(|start| start.position);
-                return Ok(Self(StreamRows::Buckets(BucketRows::none(list, started))));
-            }
-        };
-        let skip = start
-            .bucket
-            .as_ref()
-            .map_or(query.skip, |bucket| bucket.skip);
-        // After unreadable items are left out, the first items could no longer be counted.
-        let is_countable = skip == 0 || on_unreadable.is_none();
-        Ok(Self(
-            if is_countable && query.takes_whole_buckets(list.spec, skip) {
-                let rows = BucketRows::open::<E>(list, start, skip, session, on_unreadable);
-                StreamRows::Buckets(rows.await?)
-            } else {
-                let rows = ItemRows::open::<E>(list, start, session, on_unreadable);
-                StreamRows::Items(rows.await?)
-            },
-        ))
+        Ok(Self(if query.limit == Some(0) {
+            StreamRows::Buckets(BucketRows::none(list, start.position))
+        } else if query.takes_whole_buckets() {
+            let rows = BucketRows::open::<E>(list, start, session, on_unreadable);
+            StreamRows::Buckets(rows.await?)
+        } else {
+            let rows = ItemRows::open::<E>(list, start, session, on_unreadable);
+            StreamRows::Items(rows.await?)
+        }))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::FlatFacts;
 use crate::advise::figures::{bytes, counted, percent, span, table, thousands};
 use crate::advise::kind::flat::FlatLayout;
-use crate::advise::measure::capacity::{self, Simulated};
+use crate::advise::measure::capacity::Simulated;
 use crate::advise::measure::keys::ItemsPerKey;
 use crate::advise::measure::lateness::Lateness;
 
@@ -18,17 +18,9 @@ pub(super) fn figures(
     if let Some(simulated) = simulated {
         let items = thousands(facts.keys.items());
         figures.push(format!("as flat documents: {items}"));
-        let page = capacity::page(facts.page);
-        figures.extend(capacity_table(
-            simulated,
-            capacity,
-            &facts.keys,
-            "keys",
-            Some(page),
-        ));
+        figures.extend(capacity_table(simulated, capacity, &facts.keys, "keys"));
         if facts.page.is_none() {
-            let hint =
-                "    (`--page` says how long your pages are; a page that is one bucket takes 1)";
+            let hint = "  (`--page` says how long your pages are: a page that is one bucket is read by its number)";
             figures.push(hint.to_owned());
         }
     }
@@ -84,14 +76,12 @@ pub(super) fn lateness_figures(lateness: &Lateness, layout: &FlatLayout) -> Vec<
     )]
 }
 
-/// The capacities side by side, one of which is recommended, for these keys, or windows of keys; with the round trips
-/// of a page of so many items.
+/// The capacities side by side, one of which is recommended, for these keys, or windows of keys.
 pub(in crate::advise) fn capacity_table(
     simulated: &[Simulated],
     capacity: u64,
     keys: &ItemsPerKey,
     owners: &str,
-    page: Option<u64>,
 ) -> Vec<String> {
     let single = format!("{owners} in one bucket");
     let head = [
@@ -101,9 +91,7 @@ pub(in crate::advise) fn capacity_table(
         "full bucket",
         "filled",
         &single,
-        "trips",
     ];
-    let columns = head.len() - usize::from(page.is_none());
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     rows.extend(simulated.iter().map(|of| {
         vec![
@@ -113,20 +101,14 @@ pub(in crate::advise) fn capacity_table(
             bytes(of.full_bytes),
             format!("{} %", of.fill),
             percent(of.single, keys.keys()),
-            format!("{:.1}", of.trips),
         ]
     }));
-    rows.iter_mut().for_each(|row| row.truncate(columns));
     let mut lines = table(&rows);
     for (line, of) in lines.iter_mut().skip(1).zip(simulated) {
         if of.capacity == capacity {
             *line += "  ← recommended";
         }
     }
-    lines.extend(page.map(|page| {
-        let items = counted(page, "item");
-        format!("trips: the round trips of a page of {items} by its number, on average; by a token it is 1")
-    }));
     lines.into_iter().map(|line| format!("  {line}")).collect()
 }
 
