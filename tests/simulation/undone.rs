@@ -2,7 +2,7 @@
 
 use bucket_runtime::bson::{Bson, Document, doc};
 
-use crate::{repair::Inspection, scenario::Transfer, transaction::is_part, update::has_operators};
+use crate::{repair::Inspection, scenario::Transfer, transaction::is_part};
 
 /// The open index of a collection whose capacity has never changed.
 const OPEN_INDEX: &str = "bucket_open";
@@ -57,8 +57,6 @@ pub enum Safeguard {
     Step,
     /// A transaction of an import looks for buckets of the keys that it begins.
     NewKeys,
-    /// An import of archived buckets replaces a bucket that is still empty.
-    Replaced,
     /// The first transaction of a migration that stores items looks for buckets.
     FirstItems,
     /// No command arrives after its repetition was answered: of this the driver and the engine cannot be sure, and
@@ -68,7 +66,7 @@ pub enum Safeguard {
 
 impl Safeguard {
     /// All of them.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 25] = [
         Self::UniqueIndexes,
         Self::Numbers,
         Self::Conflicts,
@@ -92,7 +90,6 @@ impl Safeguard {
         Self::OwnIndex,
         Self::Step,
         Self::NewKeys,
-        Self::Replaced,
         Self::FirstItems,
         Self::NoLateCopies,
     ];
@@ -126,7 +123,6 @@ impl Safeguard {
     pub(crate) fn transfer(self) -> Option<Transfer> {
         match self {
             Self::Step | Self::NewKeys => Some(Transfer::Flat),
-            Self::Replaced => Some(Transfer::Archive),
             Self::FirstItems => Some(Transfer::Migration),
             _ => None,
         }
@@ -190,13 +186,6 @@ impl Safeguard {
             Self::IndexName => name_all_alike(statement),
             Self::Threshold => remove(statement, &["q", "$expr"]),
             Self::Step => remove(statement, &["q", "step"]),
-            Self::Replaced
-                if statement
-                    .get_document("u")
-                    .is_ok_and(|new| !has_operators(new)) =>
-            {
-                remove(statement, &["q", "items"]);
-            }
             Self::Identity => remove(statement, &["q", "items.n"]),
             Self::EmptyBuckets => remove(statement, &["q", "items"]),
             Self::CorrectedCount => {

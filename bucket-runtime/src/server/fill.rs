@@ -152,17 +152,16 @@ pub(super) fn last_bucket(bucket: &Document, scope: &IndexedScope) -> Option<Las
     Some(LastBucket {
         id: bucket.get_str("_id").ok()?.to_owned(),
         is_open: room > 0,
-        room: if is_empty(bucket, scope.spec) {
-            0
-        } else {
-            room
+        room: match is_empty(bucket, scope.spec) {
+            true => 0,
+            false => room,
         },
         oversize: oversize(bucket),
     })
 }
 
 fn is_empty(bucket: &Document, spec: &BucketSpec) -> bool {
-    bucket.get_bool(spec.items) == Ok(true)
+    bucket.get_bool(spec.items).unwrap_or(false)
 }
 
 fn oversize(bucket: &Document) -> i64 {

@@ -79,7 +79,7 @@ impl ParentHandle {
         let parent = self.parent();
         let pulled = parent.change(filter, Some(pipeline), None, flag, session.as_deref_mut());
         let pulled = pulled.await?;
-        let is_flagged = |parent: &Document| parent.get_bool(self.scope.spec.flag) == Ok(true);
+        let is_flagged = |parent: &Document| parent.get_bool(self.scope.spec.flag).unwrap_or(false);
         if pulled.as_ref().is_some_and(|parent| !is_flagged(parent)) {
             return Ok(true);
         }
