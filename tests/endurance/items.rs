@@ -140,9 +140,6 @@ pub(crate) struct CountedBook {
 
 /// A parent of numbers.
 pub(crate) trait Numbers: for<'k> Outlier<Id = i64, Item = i64> + Unpin {
-    /// Whether a removal shows in a watch as what it is.
-    const HAS_TOTAL: bool = Self::SPEC.total.is_some();
-
     fn empty(id: i64) -> Self;
 }
 

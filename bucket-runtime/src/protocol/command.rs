@@ -292,11 +292,9 @@ pub(crate) fn is_unsealed() -> Document {
     doc! { "$eq": [{ "$type": format!("${SEALED}") }, "missing"] }
 }
 
-/// The condition that an array of items is there, and not empty. What is no array is an error of the server's or of a
-/// read.
+/// The condition that a bucket is not empty. What is no array is an error of a read.
 pub(crate) fn holds_items(items: &str) -> (String, Bson) {
-    let holds = doc! { "$exists": true, "$not": { "$size": 0 } };
-    (items.to_owned(), holds.into())
+    (items.to_owned(), doc! { "$not": { "$size": 0 } }.into())
 }
 
 /// A filter for exactly these values.

@@ -14,7 +14,8 @@ use crate::{
 
 impl<T: Numbers> List for Outliers<T> {
     const ORDER: ReadOrder = ReadOrder::AsStored;
-    const SHOWS_REMOVALS: bool = T::HAS_TOTAL;
+    // The flag of an outlier stays, so a removal from its own array looks like a push.
+    const SHOWS_REMOVALS: bool = false;
 
     type New = i64;
 

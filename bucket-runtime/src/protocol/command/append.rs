@@ -2,7 +2,7 @@
 
 use mongodb::bson::{Bson, Document, doc};
 
-use super::{IndexedScope, Update, holds_items, identity, identity_path};
+use super::{IndexedScope, Update, identity, identity_path};
 use crate::{
     protocol::budget::Budget,
     schema::names::{CAPACITY, OVERSIZE, SEALED},
@@ -158,7 +158,8 @@ impl IndexedScope {
         // The index holds only counts below the capacity, so the filter must stay below it, too.
         let below = self.open.bound() + 1 - size(elements).max(1);
         filter.insert(self.spec.count, doc! { "$lt": below });
-        filter.extend([holds_items(self.spec.items)]);
+        let holds_items = doc! { "$exists": true, "$not": { "$size": 0 } };
+        filter.insert(self.spec.items, holds_items);
         if let Some(budget) = Budget::of(self) {
             filter.insert(OVERSIZE, budget.leaves(items.oversize));
         }
