@@ -11,13 +11,13 @@ use futures_util::TryStreamExt;
 
 use crate::support::database::{Live, Recorded, items, number};
 
-/// Long field names, and values as large as possible.
+/// Long field names, and values as large as possible. The items are of 1969, and must not expire beside the test.
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[bucket(
     collection = "extremes",
     id = "{text}/{number}_{at/1h}",
     capacity = 120,
-    expire_after = "90d",
+    expire_after = "24800d",
     max_bytes = 105_000
 )]
 struct Extreme {
