@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bucket_runtime::{
     Bucket, Buckets, NewItem, Outlier, Outliers, WatchStream,
     mongodb::{
-        Collection, Database,
+        Client, ClientSession, Collection, Database,
         bson::{DateTime, Document, doc},
     },
 };
@@ -53,6 +53,12 @@ async fn carry_out(collection: &Collection<Document>, filter: Document, change: 
     assert_eq!(change.matched_count, 1);
 }
 
+async fn transaction(client: &Client) -> ClientSession {
+    let mut session = client.start_session().await.unwrap();
+    session.start_transaction().await.unwrap();
+    session
+}
+
 /// The items of a stream up to the eighth, which is the last one.
 async fn numbers<I, E: std::fmt::Debug>(
     mut stream: impl futures_util::Stream<Item = Result<I, E>> + Unpin,
@@ -80,9 +86,7 @@ async fn empty<T: Note>(notes: &Buckets<T>, owner: i64, way: usize, length: i64)
             assert_eq!(removed, length as u64);
         }
         Some(&"remove_all") => {
-            let session = notes.collection().client().start_session();
-            let mut session = session.await.unwrap();
-            session.start_transaction().await.unwrap();
+            let mut session = transaction(notes.collection().client()).await;
             let removed = notes.remove_items(&owner, T::value_is(1));
             assert_eq!(removed.session(&mut session).await.unwrap(), length as u64);
             session.commit_transaction().await.unwrap();
@@ -101,9 +105,7 @@ async fn append<T: Note>(notes: &Buckets<T>, owner: i64, how: usize) {
         0 => drop(notes.append(&note(3)).await.unwrap()),
         1 => drop(notes.append_many([note(3)]).await.unwrap()),
         _ => {
-            let session = notes.collection().client().start_session();
-            let mut session = session.await.unwrap();
-            session.start_transaction().await.unwrap();
+            let mut session = transaction(notes.collection().client()).await;
             notes.append(&note(3)).session(&mut session).await.unwrap();
             session.commit_transaction().await.unwrap();
         }
@@ -267,8 +269,7 @@ async fn o1_what_is_pushed_to_emptied_extras_comes(db: Live) {
             0 => drop(songs.push(&id, 3).await.unwrap()),
             1 => drop(songs.push_many(&id, [3]).await.unwrap()),
             _ => {
-                let mut session = db.client().start_session().await.unwrap();
-                session.start_transaction().await.unwrap();
+                let mut session = transaction(db.client()).await;
                 songs.push(&id, 3).session(&mut session).await.unwrap();
                 session.commit_transaction().await.unwrap();
             }
