@@ -38,9 +38,8 @@ pub(crate) struct OpenBucket {
 /// A key's last bucket, and how much room it has.
 pub(crate) struct LastBucket {
     pub(crate) id: String,
-    /// How many items it takes: none if it is empty.
-    pub(crate) room: usize,
-    pub(crate) is_open: bool,
+    /// How many items it takes, if it is open: none if it is empty.
+    pub(crate) room: Option<usize>,
     /// The bytes that its items take beyond their shares.
     pub(crate) oversize: i64,
 }
@@ -52,9 +51,8 @@ impl NewestBucket {
         match last {
             Some(LastBucket {
                 id,
-                room,
+                room: Some(room),
                 oversize,
-                is_open: true,
             }) => Self::Open { id, room, oversize },
             last => Self::Closed {
                 last: last.map(|last| last.id),
@@ -120,16 +118,15 @@ mod tests {
 
     #[test]
     fn a_last_bucket_may_be_open() {
-        let last = |is_open| {
+        let last = |room| {
             NewestBucket::from_last(Some(LastBucket {
                 id: "a_0".to_owned(),
-                room: 1,
-                is_open,
+                room,
                 oversize: 7,
             }))
         };
-        assert_eq!(last(false), closed(Some("a_0")));
-        assert_eq!(last(true), open("a_0", 1));
+        assert_eq!(last(None), closed(Some("a_0")));
+        assert_eq!(last(Some(1)), open("a_0", 1));
         assert_eq!(NewestBucket::from_last(None), closed(None));
     }
 

@@ -136,26 +136,21 @@ fn value(document: &Document, name: &str) -> Bson {
     document.get(name).cloned().unwrap_or(Bson::Null)
 }
 
-/// A last bucket of this key; `None` if its id is not text. It has no room if a key field has another
+/// A last bucket of this key; `None` if its id is not text. It is not open if a key field has another
 /// value or an older name, since no statement for the key finds it.
 pub(super) fn last_bucket(bucket: &Document, scope: &IndexedScope) -> Option<LastBucket> {
     let is_same = |(name, value): (&str, Bson)| {
         (bucket.get(name)).is_some_and(|stored| comparable(stored) == comparable(&value))
     };
     let count = bucket.get(scope.spec.count).and_then(whole);
-    let room = match count {
-        Some(count) if !bucket.contains_key(SEALED) && scope.fields().all(is_same) => {
-            usize::try_from(i64::from(scope.open.capacity) - count).unwrap_or(0)
-        }
-        _ => 0,
-    };
+    let unsealed = count.filter(|_| !bucket.contains_key(SEALED) && scope.fields().all(is_same));
+    let room = unsealed.and_then(|count| (i64::from(scope.open.capacity) - count).try_into().ok());
     Some(LastBucket {
         id: bucket.get_str("_id").ok()?.to_owned(),
-        is_open: room > 0,
-        room: match is_empty(bucket, scope.spec) {
+        room: (room.filter(|room| *room > 0)).map(|room| match is_empty(bucket, scope.spec) {
             true => 0,
             false => room,
-        },
+        }),
         oversize: oversize(bucket),
     })
 }
