@@ -281,8 +281,8 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// not.
     ///
     /// It reads all buckets, with their items, as the primary has them and in bounded memory; then the open ones
-    /// once more; with `{#}` all ids once more (behind a `mongos`, whole buckets). Writers may be active; each problem existed at one moment. Behind a `mongos`,
-    /// missing indexes are those of one shard.
+    /// once more; with `{#}` all ids once more (behind a `mongos`, whole buckets). Writers may be active; each
+    /// problem existed at one moment. Behind a `mongos`, missing indexes are those of one shard.
     ///
     /// Sums of floats count as right if they are one of the sums that adding in another order gives. Where
     /// a field is read back as another value than was stored, as by a `serde` function that rounds, its rollup
@@ -316,11 +316,10 @@ pub trait Bucket: Sized + Send + Sync + 'static {
 
     /// Takes over a collection that other programs filled without the index `bucket_open`, and repairs
     /// whatever needs no guessing: for each key (and time window) it seals all open buckets but the
-    /// newest; it corrects counts and `sealed`;
-    /// it computes rollups from the items where they are something else; and it deletes empty buckets, with
-    /// `{#}` only open ones, since the others keep their places (`Empty`). Returns how many problems of
-    /// each kind it has repaired, and the remaining ones, whose [remedies](crate::BucketProblem::remedy) say
-    /// what to do about them. No item changes.
+    /// newest; it corrects counts and `sealed`; it computes rollups from the items where they are something else;
+    /// and it deletes empty buckets, with `{#}` only open ones, since the others keep their places (`Empty`).
+    /// Returns how many problems of each kind it has repaired, and the remaining ones, whose
+    /// [remedies](crate::BucketProblem::remedy) say what to do about them. No item changes.
     ///
     /// Writers may be active: each correction is one atomic update of a bucket that is still as it was
     /// found. While one of the writers is unguarded it may open further buckets, so

@@ -165,7 +165,7 @@ impl<T: Bucket> ReadRollup<'_, T> {
         if !self.query.filter.is_everything() {
             buckets = doc! { "$and": [buckets, self.query.buckets(spec, scope, None)] };
         }
-        // A window or a value that lost its items has no row.
+        // A window that lost its items has no row.
         buckets.extend([holds_items(spec.items)]);
         let mut stages = vec![doc! { "$match": buckets }];
         if self.query.filter.is_on_items() {
