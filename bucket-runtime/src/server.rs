@@ -8,6 +8,7 @@ pub(crate) mod deployment;
 mod edit;
 mod fill;
 mod index;
+mod items;
 mod last_buckets;
 pub(crate) mod many;
 pub(crate) mod read;

@@ -14,3 +14,4 @@ pub(crate) mod rollup;
 pub(crate) mod shell;
 pub(crate) mod stored_bucket;
 pub(crate) mod unreadable;
+pub(crate) mod unwound;

@@ -3,10 +3,14 @@
 mod place;
 mod position;
 mod rows;
+mod whole;
 
 use mongodb::bson::{Bson, Document, doc};
 
-pub(crate) use self::position::{ItemPosition, MAX_NEIGHBOURS, NeighbourSide, QueryStart};
+pub(crate) use self::{
+    position::{ItemPosition, MAX_NEIGHBOURS, NeighbourSide, QueryStart},
+    whole::WholeRead,
+};
 use crate::{
     protocol::{
         command::{KeyScope, each_one, identity},
@@ -244,8 +248,13 @@ fn projection(spec: &BucketSpec, item: Bson) -> Document {
 
 /// The id and the key of a bucket.
 fn key_projection(spec: &BucketSpec) -> Document {
+    each_one(names_of_key(spec))
+}
+
+/// All names that the fields of a key may have in a bucket.
+fn names_of_key(spec: &BucketSpec) -> impl Iterator<Item = &'static str> {
     let names = |key: &'static KeyName| std::iter::once(&key.name).chain(key.aliases);
-    each_one(spec.key.iter().flat_map(names).copied())
+    spec.key.iter().flat_map(names).copied()
 }
 
 /// The stage `$limit`; `None` if there cannot be that many items.

@@ -2,7 +2,7 @@
 
 mod prefetch;
 
-use std::{borrow::Cow, marker::PhantomData};
+use std::{borrow::Cow, marker::PhantomData, vec::IntoIter};
 
 use mongodb::{
     ClientSession, Cursor, SessionCursor,
@@ -46,9 +46,12 @@ struct RawCursor<'s> {
 pub(super) enum AnyCursor<'s> {
     Plain(Cursor<Document>),
     Session(SessionCursor<Document>, &'s mut ClientSession),
-    /// The current row, and those after it.
-    #[cfg(feature = "__simulated")]
-    Simulated(RawDocumentBuf, std::collections::VecDeque<RawDocumentBuf>),
+    /// The current row, and those after it, which were read in this session.
+    Rows(
+        RawDocumentBuf,
+        IntoIter<RawDocumentBuf>,
+        Option<&'s mut ClientSession>,
+    ),
 }
 
 /// Why the next row could not be read.
@@ -59,15 +62,22 @@ pub(crate) enum CursorError {
     Decode(RawDocumentBuf, DriverError),
 }
 
-impl AnyCursor<'_> {
+impl<'s> AnyCursor<'s> {
+    /// A cursor over rows that were read in this session.
+    pub(super) fn of_rows(
+        rows: Vec<RawDocumentBuf>,
+        session: Option<&'s mut ClientSession>,
+    ) -> Self {
+        Self::Rows(RawDocumentBuf::new(), rows.into_iter(), session)
+    }
+
     /// Moves to the next row, if there is one.
     pub(super) async fn advance(&mut self) -> Result<bool, DriverError> {
         match self {
             Self::Plain(cursor) => cursor.advance().await,
             Self::Session(cursor, session) => cursor.advance(session).await,
-            #[cfg(feature = "__simulated")]
-            Self::Simulated(current, rest) => {
-                let next = rest.pop_front();
+            Self::Rows(current, rest, _) => {
+                let next = rest.next();
                 let is_there = next.is_some();
                 *current = next.unwrap_or_default();
                 Ok(is_there)
@@ -84,8 +94,7 @@ impl AnyCursor<'_> {
         match self {
             Self::Plain(cursor) => cursor.current(),
             Self::Session(cursor, _) => cursor.current(),
-            #[cfg(feature = "__simulated")]
-            Self::Simulated(current, _) => current,
+            Self::Rows(current, ..) => current,
         }
     }
 }
@@ -122,7 +131,8 @@ impl<'s, R> DocumentCursor<'s, R> {
     pub(crate) fn into_session(self) -> Option<&'s mut ClientSession> {
         match self.raw.cursor {
             AnyCursor::Session(_, session) => Some(session),
-            _ => None,
+            AnyCursor::Rows(_, _, session) => session,
+            AnyCursor::Plain(_) => None,
         }
     }
 }

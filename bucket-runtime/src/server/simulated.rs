@@ -281,11 +281,7 @@ pub(super) fn rows<R: DeserializeOwned>(answer: SimulatedAnswer) -> Result<Vec<R
 
 /// A cursor over the rows of an answer.
 pub(super) fn cursor(answer: SimulatedAnswer) -> Result<AnyCursor<'static>, DriverError> {
-    let rows = rows::<RawDocumentBuf>(answer)?;
-    Ok(AnyCursor::Simulated(
-        RawDocumentBuf::new(),
-        VecDeque::from(rows),
-    ))
+    Ok(AnyCursor::of_rows(rows(answer)?, None))
 }
 
 /// A change stream, each batch of which is a command that repeats its position.

@@ -9,7 +9,7 @@ pub struct RawField<'b> {
     pub(crate) name: &'b [u8],
     pub(crate) value: &'b [u8],
     /// Type, name and value.
-    whole: &'b [u8],
+    pub(crate) whole: &'b [u8],
 }
 
 /// The bytes are not those of a document.
@@ -64,13 +64,7 @@ impl<'b> Iterator for RawFields<'b> {
 impl<'b> RawField<'b> {
     /// A document that holds nothing but this field.
     pub(crate) fn document(&self) -> Vec<u8> {
-        let size = 4 + self.whole.len() + 1;
-        let mut document = Vec::with_capacity(size);
-        // No field is longer than its document, whose length has these four bytes.
-        document.extend_from_slice(&(size as i32).to_le_bytes());
-        document.extend_from_slice(self.whole);
-        document.push(0);
-        document
+        document_of(&[self.whole])
     }
 
     /// The text of a string.
@@ -93,6 +87,19 @@ impl<'b> RawField<'b> {
     pub(crate) fn bytes<const N: usize>(&self) -> Option<[u8; N]> {
         self.value.try_into().ok()
     }
+}
+
+/// A document of fields, given by their bytes. Together they may not be longer than a document of the server, whose
+/// length has four bytes.
+pub(crate) fn document_of(fields: &[&[u8]]) -> Vec<u8> {
+    let mut document = vec![0; 4];
+    fields
+        .iter()
+        .for_each(|field| document.extend_from_slice(field));
+    document.push(0);
+    let size = document.len() as i32;
+    document[..4].copy_from_slice(&size.to_le_bytes());
+    document
 }
 
 /// The size of a value that these bytes begin with.

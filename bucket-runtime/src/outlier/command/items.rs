@@ -4,9 +4,12 @@ use mongodb::bson::{Bson, Document, RawDocument, doc};
 
 use super::{ParentScope, array_length};
 use crate::{
-    protocol::query::Query,
+    protocol::{
+        query::{Query, WholeRead},
+        range::Range,
+    },
     schema::names::{CAPACITY, SEALED},
-    value::element::whole,
+    value::{element::whole, unwound::RowFields},
 };
 
 /// The items of a parent's array that a read asks for.
@@ -52,6 +55,36 @@ impl ParentScope {
             items: [item],
         } });
         stages
+    }
+
+    /// A read of the whole parent, for the client to make the rows of [`own_items`](Self::own_items), without the
+    /// length of the array, which only a read that skips items needs; `None` if the server had better unwind.
+    pub(crate) fn whole_parent(&self, query: &Query, asked: OwnItems) -> Option<WholeRead> {
+        let most = query.whole_items(self.spec.threshold)?;
+        query.names.is_none().then_some(())?;
+        let (items, count) = (self.extras.spec.items, self.extras.spec.count);
+        let is_flagged = doc! { "$eq": [format!("${}", self.spec.flag), true] };
+        let array = format!("${}", self.spec.items);
+        let array = match asked {
+            OwnItems::UnlessFlagged => doc! { "$cond": [&is_flagged, [], array] }.into(),
+            _ => Bson::String(array),
+        };
+        Some(WholeRead {
+            filter: self.parent(),
+            range: Range::unordered().project(doc! { SEALED: is_flagged, items: array }),
+            fields: RowFields {
+                kept: vec!["_id", SEALED],
+                items,
+                count,
+            },
+            newest_first: query.newest_first,
+            most: most as usize,
+            cut: match asked {
+                OwnItems::From(at) => Some((None, at as usize)),
+                _ => None,
+            },
+            has_last_row: true,
+        })
     }
 
     /// The asked elements of the parent's array, each with its number, and an empty document behind them.

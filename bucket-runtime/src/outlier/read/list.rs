@@ -17,7 +17,7 @@ use crate::{
     },
     protocol::query::{ItemPosition, Query, QueryStart},
     read::items::ItemToken,
-    server::{read::Read, target::Target},
+    server::{cursor::DocumentCursor, target::Target},
     value::{
         bytes,
         fingerprint::{fingerprint, of_element},
@@ -95,28 +95,38 @@ impl ParentList {
         }
     }
 
-    /// A read of the items of a section that a query gives, from a start on.
-    pub(super) fn rows(
+    /// The items of a section that a query gives, from a start on, each in a row of its own.
+    pub(super) async fn rows<'s>(
         &self,
         section: Section,
         query: &Query,
         start: Option<&QueryStart>,
-    ) -> Result<Read<'_>> {
+        session: Option<&'s mut ClientSession>,
+    ) -> Result<DocumentCursor<'s, RawDocumentBuf>> {
         let scope = &self.parent.scope;
-        let (spec, at) = (scope.extras.spec, start.and_then(|start| start.at));
-        let pipeline = match section {
-            Section::Own => scope.own_items(query, at.map_or(OwnItems::All, OwnItems::From)),
-            Section::OwnUnlessFlagged => scope.own_items(query, OwnItems::UnlessFlagged),
-            Section::Unnumbered => {
-                let cut = match start.zip(at) {
-                    Some((start, at)) => Some((self.id(section, &start.id)?, at)),
-                    None => None,
-                };
-                query.items_of(spec, section.documents(scope), cut)
-            }
-            Section::Numbered => query.pipeline(spec, Some(&scope.extras.key), start),
+        let (spec, key) = (scope.extras.spec, Some(&scope.extras.key));
+        let at = start.and_then(|start| start.at);
+        let asked = match section {
+            Section::OwnUnlessFlagged => OwnItems::UnlessFlagged,
+            _ => at.map_or(OwnItems::All, OwnItems::From),
         };
-        Ok(self.target(section).pipeline(pipeline))
+        let cut = match start.zip(at) {
+            Some((start, at)) if section == Section::Unnumbered => {
+                Some((self.id(section, &start.id)?, at))
+            }
+            _ => None,
+        };
+        let whole = match section {
+            Section::Own | Section::OwnUnlessFlagged => scope.whole_parent(query, asked),
+            Section::Unnumbered => None,
+            Section::Numbered => query.whole_buckets(spec, key, start),
+        };
+        let unwound = || match section {
+            Section::Own | Section::OwnUnlessFlagged => scope.own_items(query, asked),
+            Section::Unnumbered => query.items_of(spec, section.documents(scope), cut),
+            Section::Numbered => query.pipeline(spec, key, start),
+        };
+        self.target(section).items(whole, unwound, session).await
     }
 
     /// Where a query for single items starts, to go on at a position.

@@ -202,8 +202,8 @@ impl<'s> ParentRows<'s> {
                 true => self.left,
                 false => self.left.map(|left| left.saturating_add(self.skip)),
             };
-            let rows = self.list.rows(section, &query, None)?;
-            self.cursor = Some(rows.cursor(self.session.take()).await?);
+            let session = self.session.take();
+            self.cursor = Some(self.list.rows(section, &query, None, session).await?);
             return Ok(true);
         }
         Ok(false)

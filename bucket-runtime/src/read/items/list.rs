@@ -1,6 +1,10 @@
 //! The list of items that a read goes through. A token belongs to one list.
 
-use mongodb::bson::{Bson, Document, RawDocument, doc};
+use mongodb::{
+    ClientSession,
+    bson::{Bson, Document, RawDocument, doc},
+};
+use serde::de::DeserializeOwned;
 
 use super::token::ItemToken;
 use crate::{
@@ -8,7 +12,7 @@ use crate::{
     error::Kind,
     protocol::query::{ItemPosition, MAX_NEIGHBOURS, Query, QueryStart},
     schema::spec::BucketSpec,
-    server::target::OwnedTarget,
+    server::{cursor::DocumentCursor, target::OwnedTarget},
     value::{
         element::whole,
         fingerprint::{fingerprint, of_element},
@@ -58,9 +62,17 @@ impl ItemList {
         })
     }
 
-    /// The pipeline that answers this query for the list's key, or for all keys.
-    pub(super) fn pipeline(&self, query: &Query, start: Option<&QueryStart>) -> Vec<Document> {
-        query.pipeline(self.spec, self.target.scope.as_ref(), start)
+    /// The items that a query gives, from a start on, each in a row of its own.
+    pub(super) async fn rows<'s, R: DeserializeOwned>(
+        &self,
+        query: &Query,
+        start: Option<&QueryStart>,
+        session: Option<&'s mut ClientSession>,
+    ) -> Result<DocumentCursor<'s, R>> {
+        let scope = self.target.scope.as_ref();
+        let whole = query.whole_buckets(self.spec, scope, start);
+        let unwound = || query.pipeline(self.spec, scope, start);
+        self.target.borrow().items(whole, unwound, session).await
     }
 
     /// Identifies this list. Only a token needs the value, which takes hashing the filter.

@@ -1,4 +1,5 @@
-//! A read of single items, which the server unwinds: with a filter or a limit, and from a token on.
+//! A read of single items, with a filter or a limit: rows that the server unwinds, or the client where it can
+//! (`protocol/query/whole.rs`).
 
 use std::{
     collections::VecDeque,
@@ -53,9 +54,8 @@ impl<'s, T: Send + 'static> ItemRows<'s, T> {
         let (cursor, neighbour) = match &start.position {
             Some(position) => resume::<E>(&list, position.clone(), session).await?,
             None => {
-                let rows = list.pipeline(&list.query, start.bucket.as_ref());
-                let rows = list.target.borrow().pipeline(rows);
-                (rows.cursor(session).await?, None)
+                let rows = list.rows(&list.query, start.bucket.as_ref(), session);
+                (rows.await?, None)
             }
         };
         let reader: ItemReader<'s, E> = ItemReader {
@@ -173,9 +173,8 @@ async fn resume<'s, E: ItemForm>(
     let mut searches = 0;
     loop {
         let start = position.start(query.newest_first);
-        let rows = list.pipeline(&query.resumed_at(&position), Some(&start));
-        let rows = list.target.borrow().pipeline(rows);
-        let mut rows: BucketCursor<'s, E> = rows.cursor(session).await?;
+        let query = query.resumed_at(&position);
+        let mut rows: BucketCursor<'s, E> = list.rows(&query, Some(&start), session).await?;
         let Some(neighbour) = position.neighbour() else {
             return Ok((rows, None));
         };
@@ -210,11 +209,8 @@ async fn elements_of_bucket(
         ..QueryStart::of_bucket(bucket.to_owned())
     };
     let query = list.query.of_all_matches();
-    let rows = list
-        .target
-        .borrow()
-        .pipeline(list.pipeline(&query, Some(&start)));
-    let rows: Vec<Document> = rows.rows(session).await?;
+    let rows = list.rows(&query, Some(&start), session).await?;
+    let rows: Vec<Document> = rows.rest().await?;
     // The rows of another bucket, which come first if the bucket is gone, do not count.
     let rows = rows.iter().filter(|row| is_of(row, bucket));
     Ok(rows.filter_map(|row| list.numbered_element(row)).collect())

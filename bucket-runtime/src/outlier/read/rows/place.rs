@@ -25,8 +25,9 @@ impl ParentRows<'_> {
         loop {
             let (list, section) = (&self.list, self.section);
             let start = list.start(section, &position);
-            let rows = list.rows(section, &list.query.resumed_at(&position), Some(&start))?;
-            let mut cursor = rows.cursor(self.session.take()).await?;
+            let query = list.query.resumed_at(&position);
+            let rows = list.rows(section, &query, Some(&start), self.session.take());
+            let mut cursor = rows.await?;
             let Some(neighbour) = position.neighbour() else {
                 self.cursor = Some(cursor);
                 return Ok(());
