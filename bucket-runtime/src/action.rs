@@ -81,7 +81,7 @@ macro_rules! actions {
 
             fn into_future(self) -> Self::IntoFuture {
                 // Boxed first, so that the compiler makes one span's future for each output, not for each call.
-                call::run(call::span!($name), Box::pin(self.execute()))
+                call::run(call::span!($name), Box::pin(self.execute()), false)
             }
         }
 
@@ -104,7 +104,7 @@ macro_rules! streams {
             type IntoFuture = BoxFuture<$life, Self::Output>;
 
             fn into_future(self) -> Self::IntoFuture {
-                call::stream(call::span!($name), Box::pin(self.execute()))
+                call::run(call::span!($name), Box::pin(self.execute()), true)
             }
         }
 

@@ -11,6 +11,7 @@ mod index;
 mod items;
 mod last_buckets;
 pub(crate) mod many;
+pub(crate) mod pause;
 pub(crate) mod read;
 mod retryable;
 mod shard;

@@ -1,13 +1,13 @@
-//! The calls for which a task works, and what `tracing` tells of each: a span, and events.
+//! The calls for which a task works, and what `tracing` tells of each in a span.
 //!
 //! With the feature `tracing`, each row of `action.rs` runs its call in a span (`server/call/traced.rs`). OpenTelemetry
 //! begins a span when it is entered, and then keeps its name. So a call enters its span once its collection is known,
 //! and each request of the driver is carried out in the span of its call, in whichever task.
 //!
-//! The call is a task-local value meanwhile: `Server::ask`, through which every request goes, counts for it, and so do the
-//! places where something is done again. A cursor keeps the call, since it is read when the call has returned its
-//! stream. An append that waits for others takes its call along in the queue; whoever sends a command does so for
-//! the calls of all that the command carries, until each of them is answered. Without the feature
+//! The call is a task-local value meanwhile: `Server::ask`, through which every request goes, counts for it, and so does
+//! the pause before a further try (`server/pause.rs`). A cursor keeps the call, since it is read when the call has
+//! returned its stream. An append that waits for others takes its call along in the queue; whoever sends a command does
+//! so for the calls of all that the command carries, until each of them is answered. Without the feature
 //! `server/call/silent.rs` has the same functions, and they do nothing.
 
 #[cfg(not(feature = "tracing"))]
@@ -16,27 +16,21 @@ mod silent;
 mod traced;
 
 #[cfg(not(feature = "tracing"))]
-pub(crate) use silent::{Calls, Span, SpannedRequest, run, span, stream};
+pub(crate) use silent::{Calls, Span, SpannedRequest, run, span};
 #[cfg(feature = "tracing")]
-pub(crate) use traced::{Calls, SpannedRequest, run, span, stream};
+pub(crate) use traced::{Calls, SpannedRequest, run, span};
 
 use super::Server;
 use crate::protocol::command::KeyScope;
 
-/// The reason why a call repeats a request.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Again {
-    /// Another writer was faster.
-    LostRace,
-    /// The connection broke, or the server was interrupted.
-    Interrupted,
-    /// The index was dropped meanwhile, or does not exist yet.
-    NoIndex,
+/// Counts a further try of the current call.
+pub(super) fn again() {
+    Calls::current().again();
 }
 
-/// Counts a repetition for the current call, with its reason.
-pub(crate) fn again(again: Again) {
-    Calls::current().again(again);
+/// Work of the current call for a task of its own.
+pub(crate) fn in_task<F: Future>(work: F) -> impl Future<Output = F::Output> + use<F> {
+    Calls::current().carry(work)
 }
 
 impl Server {
@@ -51,7 +45,8 @@ impl Server {
         #[cfg(feature = "__simulated")]
         super::simulated::refuse_driver::<R>();
         let calls = Calls::current();
-        calls.request(&self.collection);
+        calls.name_target(&self.collection, None);
+        calls.count_round_trip();
         calls.within(request.into_future())
     }
 

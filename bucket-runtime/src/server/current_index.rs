@@ -13,10 +13,7 @@ use crate::{
     error::Kind,
     protocol::indexes,
     schema::{open_index::OpenIndex, spec::BucketSpec},
-    server::{
-        Server,
-        call::{self, Again},
-    },
+    server::Server,
 };
 
 /// How long a call waits for a missing index: a change of the capacity drops it before it creates the
@@ -71,7 +68,6 @@ impl CurrentIndex {
         deadline: &mut IndexDeadline,
         error: Error,
     ) -> Result<()> {
-        call::again(Again::NoIndex);
         loop {
             if deadline.is_over() {
                 return Err(error);

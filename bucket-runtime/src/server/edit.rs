@@ -6,12 +6,7 @@ use mongodb::{
     options::{FindOneAndDeleteOptions, FindOneAndUpdateOptions, Hint, ReturnDocument},
 };
 
-use super::{
-    call::{self, Again},
-    simulated,
-    target::Target,
-    with_session,
-};
+use super::{simulated, target::Target, with_session};
 use crate::Result;
 
 impl Target<'_> {
@@ -61,10 +56,6 @@ impl Target<'_> {
         session: Option<&mut ClientSession>,
     ) -> Result<bool> {
         let changed = self.change(filter, pipeline, hint, doc! { "_id": 1 }, session);
-        let is_changed = changed.await?.is_some();
-        if !is_changed {
-            call::again(Again::LostRace);
-        }
-        Ok(is_changed)
+        Ok(changed.await?.is_some())
     }
 }

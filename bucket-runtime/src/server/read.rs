@@ -12,8 +12,7 @@ use mongodb::{
 use serde::de::DeserializeOwned;
 
 use super::{
-    Server,
-    call::{self, Again},
+    Server, call,
     cursor::{AnyCursor, DocumentCursor},
     simulated,
     target::Target,
@@ -321,7 +320,7 @@ impl Server {
         for _ in 0..MAX_KILLED_PLANS {
             match self.ask(action()).await {
                 Err(error) if is_killed(&error) => {
-                    call::again(Again::Interrupted);
+                    call::again();
                 }
                 answer => return answer,
             }

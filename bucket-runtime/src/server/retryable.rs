@@ -20,8 +20,7 @@ use mongodb::{
 use self::command::Command;
 pub(super) use self::command::Reply;
 use super::{
-    Server,
-    call::{self, Again},
+    Server, call,
     many::{FoundResults, Results},
     simulated,
 };
@@ -208,7 +207,7 @@ impl RetryableSession {
                 Err(error) => match latest_number(&error) {
                     Some(number) => number,
                     None if !repeated && is_repeatable(&error) => {
-                        call::again(Again::Interrupted);
+                        call::again();
                         repeated = true;
                         continue;
                     }
@@ -230,17 +229,17 @@ impl RetryableSession {
             match (sent.and_then(Reply::read), first.take()) {
                 (Err(error), None) if is_repeatable(&error) => {
                     first = Some(error);
-                    call::again(Again::Interrupted);
+                    call::again();
                 }
                 (Ok(reply), None) if reply.is_interrupted() => {
                     first = Some(interrupted());
-                    call::again(Again::Interrupted);
+                    call::again();
                 }
                 // The number tells which statements were carried out. The others are, or report that the
                 // index is missing.
                 (sent, before) if is_broken_off(&sent) && broken_off < MAX_BROKEN_OFF => {
                     broken_off += 1;
-                    call::again(Again::NoIndex);
+                    call::again();
                     first = before;
                 }
                 (Ok(reply), _) => return Ok(reply),

@@ -17,7 +17,7 @@ use crate::{
     schema::names::OPEN_INDEX,
     server::{
         Server,
-        call::{self, Again, Calls},
+        call::{self, Calls},
         simulated,
     },
 };
@@ -135,7 +135,7 @@ async fn run_after<A: Attempt>(
         (done, time_of_task)
     };
     // Boxed, so that the compiler makes a task for each output, not for each attempt.
-    let work: BoxFuture<'static, _> = Box::pin(Calls::current().carry(work));
+    let work: BoxFuture<'static, _> = Box::pin(call::in_task(work));
     let task = tokio::spawn(work);
     match task.await.map_err(JoinError::try_into_panic) {
         Ok((done, after)) => {
@@ -207,7 +207,7 @@ async fn commit_or_retry<A: Attempt>(
         if !again || Instant::now() > end {
             return Err(error);
         }
-        call::again(Again::LostRace);
+        call::again();
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LONGEST_RACE_PAUSE);
         let again = begin::<A>(session).await;

@@ -6,14 +6,7 @@ use mongodb::{
 };
 use serde::Serialize;
 
-use super::{
-    Server,
-    call::{self, Again},
-    many::Results,
-    simulated,
-    target::Target,
-    with_session,
-};
+use super::{Server, call, many::Results, simulated, target::Target, with_session};
 use crate::{
     error::{is_killed, is_statement_error},
     protocol::command::Update,
@@ -61,7 +54,7 @@ impl Server {
         let Some(update) = again() else {
             return Err(error);
         };
-        call::again(Again::NoIndex);
+        call::again();
         match self.update_again(update, session).await {
             Ok(Some(true)) => Ok(UpdateEffect::Found),
             Ok(Some(false)) => Ok(UpdateEffect::None),

@@ -12,11 +12,8 @@ use super::{
     item::Entry,
 };
 use crate::{
-    Bucket, Buckets, Identified, Result,
-    error::Kind,
-    protocol::query::Query,
+    Bucket, Buckets, Identified, Result, error::Kind, protocol::query::Query,
     read::settings::session_setting,
-    server::call::{self, Again},
 };
 
 impl<T: Bucket> Buckets<T> {
@@ -87,7 +84,6 @@ impl<'s, T: Bucket> AppendOrGet<'s, T> {
                 return Ok(there);
             }
             // Somebody has removed it meanwhile.
-            call::again(Again::LostRace);
         }
         Err(self.item.reader.target().error(Kind::Contended(TRIES)))
     }

@@ -7,8 +7,6 @@ mod outcome;
 mod reads;
 mod retry_state;
 
-use std::time::Duration;
-
 use mongodb::ClientSession;
 use tokio::time::Instant;
 
@@ -19,27 +17,21 @@ use crate::{
     error::Kind,
     protocol::command::{IndexedScope, KeyScope, Update},
     schema::open_index::OpenIndex,
-    server::{Server, current_index::CurrentIndex, target::Target, write::UpdateEffect},
-    write::{appended::Appended, chance},
+    server::{
+        Server, current_index::CurrentIndex, pause::pause_after, target::Target,
+        write::UpdateEffect,
+    },
+    write::appended::Appended,
 };
 pub(crate) use crate::{
     protocol::{newest_bucket::NewestBucket, next_id::next_number},
+    server::pause::pause,
     write::item::Entry,
 };
 
 /// The most tries of one append. Each failed try means that another writer opened a bucket first, so only a
 /// runaway loop reaches a hundred.
 pub(crate) const TRIES: u32 = 100;
-
-/// The longest pause before the third try, the first that waits; where the last round trip took longer, that
-/// time is the longest. It doubles with each further try.
-const FIRST_PAUSE: Duration = Duration::from_millis(4);
-
-/// How often that pause doubles.
-const MAX_DOUBLINGS: u32 = 4;
-
-/// A round trip that took longer waited for something else than other writers, such as a new primary.
-const LONGEST_TRIP: Duration = Duration::from_millis(100);
 
 /// The buckets of one collection, for writing.
 #[derive(Debug, Clone)]
@@ -240,41 +232,4 @@ impl Engine {
     pub(crate) fn target_of<'c>(&'c self, scope: &'c KeyScope) -> Target<'c> {
         self.server.target_of(scope)
     }
-}
-
-/// Waits for a random time before a further try, so that writers that collided once do not collide again.
-/// The second try does not wait: the bucket that won the race is there by then.
-pub(crate) async fn pause(tries: u32) {
-    pause_after(tries, Duration::ZERO).await;
-}
-
-/// [`pause`], for longer where the last round trip was slow: what other writers send then takes as long,
-/// and a try before their bucket is there only makes them slower.
-async fn pause_after(tries: u32, last_trip: Duration) {
-    if let Some(longest) = longest_pause(tries, last_trip) {
-        tokio::time::sleep(chance::duration_up_to(longest)).await;
-    }
-}
-
-/// The longest pause after so many tries; none after the first.
-fn longest_pause(tries: u32, last_trip: Duration) -> Option<Duration> {
-    let doublings = tries.checked_sub(2)?.min(MAX_DOUBLINGS);
-    Some(last_trip.clamp(FIRST_PAUSE, LONGEST_TRIP) * (1 << doublings))
-}
-
-#[test]
-fn a_pause_grows_with_the_tries_and_the_last_trip_up_to_a_limit() {
-    let longest = |tries, millis| longest_pause(tries, Duration::from_millis(millis));
-    let millis = |millis| Some(Duration::from_millis(millis));
-    assert_eq!([longest(0, 50), longest(1, 50)], [None, None]);
-    assert_eq!(
-        [longest(2, 0), longest(6, 0), longest(99, 0)],
-        [4, 64, 64].map(millis)
-    );
-    assert_eq!([longest(2, 20), longest(3, 20)], [20, 40].map(millis));
-    assert_eq!(
-        longest(99, 30_000),
-        millis(1600),
-        "a new primary was waited for"
-    );
 }

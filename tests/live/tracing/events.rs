@@ -1,4 +1,4 @@
-//! Events in the span of a call tell its waits and repetitions.
+//! The span of a call tells its tries, and whether it may be stored.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ fn mark(n: i64) -> Mark {
 /// The keys have a full bucket. Six handles read its number at the same time; the next bucket takes the
 /// items of two of them.
 #[bucket_testkit::test]
-async fn a_lost_race_is_told(Recorded(db, _): Recorded) {
+async fn each_try_is_told(Recorded(db, _): Recorded) {
     let (spans, _guard) = Spans::collect();
     let mut lost = 0;
     for key in 0..10 {
@@ -46,20 +46,17 @@ async fn a_lost_race_is_told(Recorded(db, _): Recorded) {
             .map(|marks| marks.append(&item).into_future());
         try_join_all(appends).await.unwrap();
         for told in spans.take() {
-            assert!(told.events.iter().all(|event| event == "DEBUG lost a race"));
-            assert_eq!(
-                told.number("bucket.tries"),
-                1 + told.events.len(),
-                "{told:?}"
-            );
-            lost += told.events.len();
+            let tries = told.number("bucket.tries");
+            assert!(tries <= told.number("bucket.round_trips"), "{told:?}");
+            // A refusal shows that no bucket is open; the next one, that another handle was faster.
+            lost += usize::from(tries > 2);
         }
     }
     assert!(lost > 0);
 }
 
 #[bucket_testkit::test]
-async fn a_wait_for_the_index_is_told(Recorded(db, _): Recorded) {
+async fn a_try_after_a_wait_for_the_index_is_told(Recorded(db, _): Recorded) {
     let marks = Mark::buckets(&db).await.unwrap();
     marks.append(&mark(1)).await.unwrap();
     // A handle that knows no bucket, which it could fill without the index.
@@ -77,8 +74,7 @@ async fn a_wait_for_the_index_is_told(Recorded(db, _): Recorded) {
     let told = spans.take();
     let told = told.iter().find(|told| told.name == "append").unwrap();
     // Until an index is built, the server lists it and refuses to use it.
-    assert_eq!(told.events[0], "INFO waiting for the index");
-    assert_eq!(told.number("bucket.tries"), 1 + told.events.len());
+    assert!(told.number("bucket.tries") > 1, "{told:?}");
 }
 
 #[bucket_testkit::test]
@@ -115,16 +111,12 @@ async fn repetitions_and_doubts_are_told() {
         admin.run_command(once).await.unwrap();
         spans.take();
         marks.append_many(all).await.unwrap();
-        let events = spans.one().events;
+        let tries = spans.one().number("bucket.tries");
         // Behind a `mongos` the driver repeats the command, without a word. Elsewhere, what is sent again may
         // meet the pool while the driver clears it of its connections, and is sent once more.
         match numbers_its_commands().await {
-            true => {
-                assert!(!events.is_empty());
-                let again = |event: &String| event == "DEBUG interrupted, so sent again";
-                assert!(events.iter().all(again), "{events:?}");
-            }
-            false => assert_eq!(events, [""; 0]),
+            true => assert!(tries > 1),
+            false => assert_eq!(tries, 1),
         }
     }
 }

@@ -12,7 +12,6 @@ use crate::{
     error::{duplicate_index, error_text},
     protocol::range::Range,
     schema::names::{OPEN_INDEX, UNIQUE_INDEX},
-    server::call::{self, Again},
     value::exact::exact_document,
     write::engine::{Engine, TRIES, pause},
 };
@@ -74,7 +73,6 @@ pub(super) async fn put_back(engine: &Engine, mut archived: Archived) -> Result<
                 },
             },
         }
-        call::again(Again::LostRace);
     }
     Ok(archived.refused(RefusedReason::Contended))
 }

@@ -50,7 +50,7 @@ impl ParentHandle {
 
     async fn push_alone(&self, caller: &Caller, element: Bson) -> Result<Appended> {
         let mut items = WaitingItems::new(vec![element]);
-        let calls = caller.calls.clone();
+        let calls = calls_of([caller]);
         calls.carry(self.push(&mut items, None)).await?;
         Ok(items.answer(0))
     }

@@ -17,7 +17,6 @@ use crate::{
     protocol::range::Range,
     read::{reader::Reader, settings::session_setting},
     schema::names::WHOLE_ITEM,
-    server::call::{self, Again},
     value::element::value_size,
     write::{
         edit::upsert::{Upserted, replace_by_identity},
@@ -132,9 +131,6 @@ impl<'s, T: Outlier> UpsertParentItem<'s, T> {
                 0 if field == WHOLE_ITEM => return Ok(Upserted::Replaced),
                 0 => was_there = true,
                 _ => return Ok(Upserted::Appended),
-            }
-            if tries > 0 {
-                call::again(Again::LostRace);
             }
         }
         Err(parent.error(Kind::Contended(TRIES)))

@@ -2,7 +2,6 @@
 
 use mongodb::{Collection, bson::Document, error::Error as DriverError};
 
-use super::Again;
 use crate::protocol::command::KeyScope;
 
 /// The span of a call.
@@ -16,11 +15,7 @@ pub(crate) use span;
 /// A span that records nothing.
 pub(crate) struct Span;
 
-pub(crate) fn run<F>(_: Span, call: F) -> F {
-    call
-}
-
-pub(crate) fn stream<F>(_: Span, call: F) -> F {
+pub(crate) fn run<F>(_: Span, call: F, _: bool) -> F {
     call
 }
 
@@ -48,19 +43,15 @@ impl Calls {
         request
     }
 
-    pub(crate) fn doing<T>(self, work: impl FnOnce() -> T) -> T {
-        work()
-    }
-
-    pub(crate) fn request(&self, _: &Collection<Document>) {}
-
-    pub(crate) fn next_row<F: Future>(&self, row: F) -> F {
+    pub(crate) fn next_row<F>(&self, row: F) -> F {
         row
     }
 
+    pub(crate) fn count_round_trip(&self) {}
+
     pub(crate) fn name_target(&self, _: &Collection<Document>, _: Option<&KeyScope>) {}
 
-    pub(crate) fn again(&self, _: Again) {}
+    pub(crate) fn again(&self) {}
 
     pub(crate) fn note_failure(&self, _: &DriverError) {}
 

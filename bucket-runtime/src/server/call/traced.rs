@@ -1,21 +1,18 @@
 //! With the feature `tracing`: a span for each call.
 
-mod counted;
-mod request;
-
 use std::{
     future::poll_fn,
-    pin::pin,
-    sync::{Arc, atomic::Ordering::Relaxed},
+    mem,
+    pin::{Pin, pin},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll},
 };
 
 use futures_util::{FutureExt, future::BoxFuture};
 use mongodb::{Collection, bson::Document, error::Error as DriverError};
+use tokio::task::futures::TaskLocalFuture;
 use tracing::Span;
 
-use self::counted::CountedCall;
-pub(crate) use self::request::SpannedRequest;
-use super::Again;
 use crate::{
     Error,
     error::{code_of, type_of},
@@ -27,24 +24,17 @@ use crate::{
 /// The fields have the names of OpenTelemetry's conventions for databases; a field that these do not
 /// define begins with `bucket`. Values that are not known at the beginning follow when the span ends.
 macro_rules! span {
-    ($name:ident) => {
+    ($name:ident) => {{
+        use tracing::field::Empty;
         tracing::info_span!(
-            target: "bucket_runtime",
-            stringify!($name),
-            otel.kind = "client",
-            otel.name = tracing::field::Empty,
-            otel.status_code = tracing::field::Empty,
-            db.system.name = "mongodb",
-            db.operation.name = stringify!($name),
-            db.namespace = tracing::field::Empty,
-            db.collection.name = tracing::field::Empty,
-            db.response.status_code = tracing::field::Empty,
-            "error.type" = tracing::field::Empty,
-            bucket.key = tracing::field::Empty,
-            bucket.round_trips = tracing::field::Empty,
-            bucket.tries = tracing::field::Empty,
+            target: "bucket_runtime", stringify!($name),
+            otel.kind = "client", otel.name = Empty, otel.status_code = Empty,
+            db.system.name = "mongodb", db.operation.name = stringify!($name),
+            db.namespace = Empty, db.collection.name = Empty, db.response.status_code = Empty,
+            "error.type" = Empty,
+            bucket.key = Empty, bucket.round_trips = Empty, bucket.tries = Empty,
         )
-    };
+    }};
 }
 pub(crate) use span;
 
@@ -52,10 +42,12 @@ tokio::task_local! {
     static CURRENT: Calls;
 }
 
-/// Runs a call in its span, which ends with it.
+/// Runs a call in its span. The span ends with the call, also if its future is dropped; if the output is a stream, the
+/// span ends with the stream, whose cursor holds the call.
 pub(crate) fn run<'c, T, E>(
     span: Span,
     call: BoxFuture<'c, Result<T, E>>,
+    gives_stream: bool,
 ) -> BoxFuture<'c, Result<T, E>>
 where
     T: Send + 'c,
@@ -64,56 +56,111 @@ where
     if span.is_disabled() {
         return call;
     }
+    let open = OpenCall {
+        span,
+        is_named: false,
+        is_answered: false,
+        round_trips: 0,
+        tries: 1,
+    };
+    let calls = Calls(Arc::new([Arc::new(Mutex::new(Some(open)))]));
+    let ends = (!gives_stream).then(|| Ends(calls.clone()));
     Box::pin(async move {
-        let ends = Ends(Calls::one(span));
-        ends.0.run_in(call).await
+        let _ends = ends;
+        let mut call = pin!(CURRENT.scope(calls.clone(), call));
+        let output = poll_fn(|context| {
+            // OpenTelemetry begins a span when it is entered, and from then on keeps its name.
+            let mut is_named = true;
+            calls.each_open(|call| is_named = call.is_named);
+            match is_named {
+                true => calls.in_span(|| call.as_mut().poll(context)),
+                false => call.as_mut().poll(context),
+            }
+        });
+        output.await.inspect_err(|error| {
+            let error = error.as_ref();
+            calls.each_open(|call| {
+                call.note_failure(&error.type_name(), error.driver().and_then(code_of));
+                if error.is_maybe_stored() {
+                    tracing::warn!(target: "bucket_runtime", parent: &call.span, "may have been stored");
+                }
+            });
+        })
     })
 }
 
-/// Runs a call whose output is a stream. The span ends with the stream, whose cursor holds the call.
-pub(crate) fn stream<'c, T: Send + 'c>(
-    span: Span,
-    call: BoxFuture<'c, Result<T, Error>>,
-) -> BoxFuture<'c, Result<T, Error>> {
-    if span.is_disabled() {
-        return call;
-    }
-    Box::pin(async move { Calls::one(span).run_in(call).await })
-}
-
-/// Ends the span of a call, also if its future is dropped.
+/// Ends the span of a call, while others may still hold the call.
 struct Ends(Calls);
 
 impl Drop for Ends {
     fn drop(&mut self) {
         for call in &*self.0.0 {
-            call.end();
+            lock(call).take();
         }
     }
 }
 
-/// The calls for which a task works.
+/// A call that has not ended.
+#[derive(Debug)]
+struct OpenCall {
+    span: Span,
+    is_named: bool,
+    is_answered: bool,
+    round_trips: u64,
+    tries: u64,
+}
+
+impl OpenCall {
+    fn note_failure(&self, name: &str, code: Option<i32>) {
+        self.span.record("otel.status_code", "ERROR");
+        self.span.record("error.type", name);
+        if let Some(code) = code {
+            self.span
+                .record("db.response.status_code", code.to_string());
+        }
+    }
+}
+
+impl Drop for OpenCall {
+    fn drop(&mut self) {
+        self.span.record("bucket.round_trips", self.round_trips);
+        self.span.record("bucket.tries", self.tries);
+    }
+}
+
+/// A request of the driver, carried out in a span.
+///
+/// Not `instrument`, which would keep the span from ending before the request: a call has its answer sooner than others
+/// that share its command.
+pub(crate) struct SpannedRequest<F> {
+    calls: Calls,
+    request: F,
+}
+
+impl<F: Future + Unpin> Future for SpannedRequest<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        let Self { calls, request } = self.get_mut();
+        calls.in_span(|| Pin::new(request).poll(context))
+    }
+}
+
+/// The calls for which a task works, each `None` after its end.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Calls(Arc<[Arc<CountedCall>]>);
+pub(crate) struct Calls(Arc<[Arc<Mutex<Option<OpenCall>>>]>);
+
+fn lock(call: &Mutex<Option<OpenCall>>) -> MutexGuard<'_, Option<OpenCall>> {
+    call.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 impl Calls {
-    fn one(span: Span) -> Self {
-        Self(Arc::new([Arc::new(CountedCall::new(span))]))
-    }
-
-    /// Does the work of a call, in its span.
-    async fn run_in<T, E: AsRef<Error>>(&self, call: BoxFuture<'_, Result<T, E>>) -> Result<T, E> {
-        let mut call = pin!(CURRENT.scope(self.clone(), call));
-        // OpenTelemetry begins a span when it is entered, and from then on keeps its name.
-        let output = poll_fn(|context| match self.are_named() {
-            true => self.in_span(|| call.as_mut().poll(context)),
-            false => call.as_mut().poll(context),
-        });
-        let output = output.await;
-        if let Err(error) = &output {
-            self.note_error(error.as_ref());
+    fn each_open(&self, mut act: impl FnMut(&mut OpenCall)) {
+        for call in &*self.0 {
+            if let Some(call) = &mut *lock(call) {
+                act(call);
+            }
         }
-        output
     }
 
     pub(crate) fn current() -> Self {
@@ -125,44 +172,51 @@ impl Calls {
         Self(all.flat_map(|calls| &*calls.0).cloned().collect())
     }
 
-    /// Awaits work that counts for these calls, in any task.
-    pub(crate) async fn carry<F: Future>(self, work: F) -> F::Output {
-        let work = pin!(work);
-        match self.0.is_empty() {
-            true => work.await,
-            false => CURRENT.scope(self, work).await,
+    /// Work that counts for these calls, in any task.
+    pub(crate) fn carry<F: Future>(self, work: F) -> TaskLocalFuture<Self, F> {
+        CURRENT.scope(self, work)
+    }
+
+    /// A request of the driver for these calls. Its spans are children of the first call's, to which the others
+    /// are linked.
+    pub(crate) fn within<F>(self, request: F) -> SpannedRequest<F> {
+        if let Some(first) = self.first_span() {
+            self.each_open(|call| {
+                // OpenTelemetry would wait for ever on a link of a span to itself.
+                if call.span.id() != first.id() {
+                    call.span.follows_from(&first);
+                }
+            });
         }
+        let calls = self;
+        SpannedRequest { calls, request }
     }
 
-    fn are_named(&self) -> bool {
-        self.0.iter().all(|call| call.is_named())
+    fn first_span(&self) -> Option<Span> {
+        let span = |call| lock(call).as_ref().map(|call| call.span.clone());
+        self.0.iter().map(|call| &**call).find_map(span)
     }
 
-    /// Like [`carry`](Self::carry), for synchronous work.
-    pub(crate) fn doing<T>(self, work: impl FnOnce() -> T) -> T {
-        match self.0.is_empty() {
-            true => work(),
-            false => CURRENT.sync_scope(self, work),
+    /// Does some work in the span of the first call that has not ended.
+    fn in_span<T>(&self, work: impl FnOnce() -> T) -> T {
+        match self.first_span() {
+            Some(span) => span.in_scope(work),
+            None => work(),
         }
     }
 
     /// Counts a round trip for these calls.
-    pub(crate) fn request(&self, collection: &Collection<Document>) {
-        self.name_target(collection, None);
-        self.count_round_trip();
+    pub(crate) fn count_round_trip(&self) {
+        self.each_open(|call| call.round_trips += u64::from(!call.is_answered));
     }
 
-    fn count_round_trip(&self) {
-        for call in &*self.0 {
-            call.add(&call.round_trips);
-        }
+    /// Counts a further try for these calls.
+    pub(crate) fn again(&self) {
+        self.each_open(|call| call.tries += u64::from(!call.is_answered));
     }
 
     /// Awaits the next row of a cursor, and counts a round trip unless the row is there already.
     pub(crate) async fn next_row<F: Future>(&self, row: F) -> F::Output {
-        if self.0.is_empty() {
-            return row.await;
-        }
         let mut row = pin!(row);
         if let Some(row) = self.in_span(|| row.as_mut().now_or_never()) {
             return row;
@@ -171,54 +225,30 @@ impl Calls {
         row.await
     }
 
-    /// Names the collection and key that these calls concern.
+    /// Records the collection and the key in the span of each call that has named none before.
     pub(crate) fn name_target(&self, collection: &Collection<Document>, scope: Option<&KeyScope>) {
-        for call in &*self.0 {
-            call.name_target(collection, scope);
-        }
-    }
-
-    /// Counts a repetition for these calls, and reports its reason as an event.
-    pub(crate) fn again(&self, again: Again) {
-        for call in &*self.0 {
-            call.add(&call.repeats);
-            call.with_span(|parent| match again {
-                Again::LostRace => {
-                    tracing::debug!(target: "bucket_runtime", parent: parent, "lost a race");
-                }
-                Again::Interrupted => {
-                    tracing::debug!(target: "bucket_runtime", parent: parent, "interrupted, so sent again");
-                }
-                Again::NoIndex => {
-                    tracing::info!(target: "bucket_runtime", parent: parent, "waiting for the index");
-                }
-            });
-        }
+        self.each_open(|call| {
+            if mem::replace(&mut call.is_named, true) {
+                return;
+            }
+            let (span, name) = (&call.span, collection.name());
+            let method = span.metadata().map_or("", |span| span.name());
+            span.record("otel.name", format!("{method} {name}"));
+            span.record("db.namespace", &*collection.namespace().db);
+            span.record("db.collection.name", name);
+            if let Some(scope) = scope {
+                span.record("bucket.key", scope.label());
+            }
+        });
     }
 
     /// Notes an error of the server while these calls read a stream.
     pub(crate) fn note_failure(&self, error: &DriverError) {
-        for call in &*self.0 {
-            call.note_failure(&type_of(error), code_of(error));
-        }
-    }
-
-    /// Notes the error that these calls return, and warns if the write may be stored.
-    fn note_error(&self, error: &Error) {
-        for call in &*self.0 {
-            call.note_failure(&error.type_name(), error.driver().and_then(code_of));
-            if error.is_maybe_stored() {
-                call.with_span(|parent| {
-                    tracing::warn!(target: "bucket_runtime", parent: parent, "may have been stored");
-                });
-            }
-        }
+        self.each_open(|call| call.note_failure(&type_of(error), code_of(error)));
     }
 
     /// Ends the counting for these calls, which have their answers: the task goes on for others.
     pub(crate) fn are_answered(&self) {
-        for call in &*self.0 {
-            call.is_answered.store(true, Relaxed);
-        }
+        self.each_open(|call| call.is_answered = true);
     }
 }

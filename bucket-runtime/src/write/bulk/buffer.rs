@@ -10,7 +10,7 @@ use tokio::{
 use super::{OnProgress, check, load::Load, sizes::Sizes};
 use crate::{
     Error,
-    server::call::Calls,
+    server::call,
     write::{
         chance::RandomState,
         engine::Engine,
@@ -93,7 +93,7 @@ impl LoadBuffer {
         for keys in self.take_parts() {
             let (mut part, items) = (self.load.clone(), Arc::clone(&items));
             part.reports = Some(report.clone());
-            parts.spawn(Calls::current().carry(async move { part.store(items, keys).await }));
+            parts.spawn(call::in_task(async move { part.store(items, keys).await }));
         }
         drop(report);
         // Until all parts have ended.

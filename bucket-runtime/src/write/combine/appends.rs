@@ -152,9 +152,7 @@ async fn note_outcomes(
             Err(error) if is_impossible_id(&error) => Ok(false),
             result => result.map(|()| true),
         };
-        let calls = calls_of(key.batch.owners());
-        let noted = calls.doing(|| engine.note_outcome(&mut key.batch, carried, stored));
-        match noted {
+        match engine.note_outcome(&mut key.batch, carried, stored) {
             Err(error) => done.push(key.refuse(&error)),
             // Nothing is left to send: this call only answers the waiting append.
             Ok(()) if key.batch.is_empty() => done.push(key.send(engine).await),

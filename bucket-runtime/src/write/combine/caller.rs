@@ -27,7 +27,7 @@ pub(crate) struct Caller {
     answer: oneshot::Sender<Result<Appended>>,
     _room: Option<OwnedSemaphorePermit>,
     /// The span of the call, for which the command counts.
-    pub(crate) calls: Calls,
+    calls: Calls,
 }
 
 /// The answer that a call waits for.

@@ -18,7 +18,6 @@ use crate::{
         query::Query,
     },
     read::reader::Reader,
-    server::call::{self, Again},
     write::{
         appended::Appended,
         engine::{Batch, Engine, Entry, SendMode, TRIES, pause},
@@ -137,7 +136,7 @@ impl<'s, T: Bucket> UpsertItem<'s, T> {
             match appended.await? {
                 Appended::Stored => return Ok(Upserted::Appended),
                 // Somebody has appended it meanwhile.
-                Appended::AlreadyThere => call::again(Again::LostRace),
+                Appended::AlreadyThere => {}
             }
         }
         Err(self.item.reader.target().error(Kind::Contended(TRIES)))

@@ -11,7 +11,6 @@ use crate::{
         next::{Answer, Facts, Known, Next, next},
     },
     schema::names::{OPEN_INDEX, UNIQUE_INDEX},
-    server::call::{self, Again},
 };
 
 impl Engine {
@@ -27,9 +26,6 @@ impl Engine {
         batch.retry_state.may_be_present |=
             batch.scope.spec.unique.is_some() && answer != Answer::Stored;
         let facts = batch.facts(&carried);
-        if is_lost_race(answer, facts) {
-            call::again(Again::LostRace);
-        }
         batch.retry_state.has_lost |= answer == Answer::OtherOpen;
         let next = next(answer, facts);
         match (next, result) {
@@ -72,15 +68,6 @@ impl Engine {
             Some(UNIQUE_INDEX) => Answer::ItemThere,
             _ => Answer::Refused,
         }
-    }
-}
-
-/// Whether another writer opened the bucket, or took the number that was read to be the next one.
-fn is_lost_race(answer: Answer, facts: Facts) -> bool {
-    match answer {
-        Answer::OtherOpen => true,
-        Answer::IdTaken => facts.is_numbered && facts.known == Known::Other,
-        _ => false,
     }
 }
 
