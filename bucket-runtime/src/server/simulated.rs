@@ -11,7 +11,7 @@ use std::{cell::RefCell, collections::VecDeque, slice, sync::Arc, time::Duration
 use futures_util::future::BoxFuture;
 use mongodb::{
     Client, ClientSession,
-    bson::{Bson, Deserializer, Document, RawDocumentBuf, doc},
+    bson::{Bson, Deserializer, Document, doc},
     change_stream::event::{ChangeStreamEvent, ResumeToken},
     error::{Error as DriverError, ErrorKind, WriteFailure},
     results::UpdateResult,

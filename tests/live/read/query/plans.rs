@@ -194,7 +194,45 @@ async fn whole_buckets_are_read_by_one_find(Recorded(db, record): Recorded) {
     assert_eq!(values(last).await, (15..30).collect::<Vec<_>>());
     assert_eq!(record.names(), ["aggregate"]);
     assert_eq!(values(timed.all_items().limit(1)).await, [0]);
-    assert_eq!(record.names(), ["aggregate"]);
+    assert_eq!(record.names(), ["find"]);
+}
+
+/// In whole buckets, unless these are short, or much larger than what is asked for.
+#[bucket_testkit::test]
+async fn a_few_items_are_taken_out_of_whole_buckets(Recorded(db, record): Recorded) {
+    let timed = Timed::buckets(&db).await.unwrap();
+    fill(&db, 1, &[CAPACITY; 5]).await;
+    fill(&db, 2, &[CAPACITY, 1, 1, 1, 4]).await;
+    record.take();
+    for (sensor, limit, sent) in [
+        (1, 11, &["find"][..]),
+        (2, 5, &["find"]),
+        (2, 6, &["find", "aggregate"]),
+    ] {
+        for newest_first in [true, false] {
+            let items = timed.items(("Oslo", &sensor)).limit(limit);
+            let mut all = Vec::from_iter(0..if sensor == 1 { 50 } else { 17 });
+            let items = if newest_first {
+                items.newest_first()
+            } else {
+                items
+            };
+            if newest_first {
+                all.reverse();
+            }
+            all.truncate(limit as usize);
+            assert_eq!(values(items).await, all);
+            let sent = if newest_first { sent } else { &["find"] };
+            assert_eq!(record.names(), sent, "{limit} of {sensor}, {newest_first}");
+        }
+    }
+    let page = timed.items(("Oslo", &1)).newest_first().page_of_items(10);
+    let page = page.await.unwrap();
+    assert_eq!((page.items[0].value, page.items[9].value), (49, 40));
+    let token = page.next.unwrap();
+    let next = timed.items(("Oslo", &1)).newest_first().page_of_items(10);
+    assert_eq!(next.after(&token).await.unwrap().items[0].value, 39);
+    assert_eq!(record.names(), ["find", "find"]);
 }
 
 /// Only the fields that are read leave the server: a bucket may hold more fields of the user's.
