@@ -26,6 +26,30 @@ pub(crate) struct Theme {
     pub(crate) measure: fn(Bench) -> BoxFuture<'static, Result<()>>,
 }
 
+/// Figures at the capacities 10, 50 and 1,000, which their names and texts hold, with goals for the three if there are any.
+macro_rules! at_capacities {
+    ($name:ident: $unit:expr, $id:literal - $end:literal, $what:literal - $against:literal $(, to reach $ten:literal $fifty:literal $thousand:literal)?) => {
+        static $name: [bucket_benches::Figure; 3] = [
+            bucket_benches::Figure::new(
+                concat!($id, "10", $end),
+                $unit,
+                concat!($what, "capacity 10", $against),
+            )$(.to_reach($ten))?,
+            bucket_benches::Figure::new(
+                concat!($id, "50", $end),
+                $unit,
+                concat!($what, "capacity 50", $against),
+            )$(.to_reach($fifty))?,
+            bucket_benches::Figure::new(
+                concat!($id, "1000", $end),
+                $unit,
+                concat!($what, "capacity 1,000", $against),
+            )$(.to_reach($thousand))?,
+        ];
+    };
+}
+pub(crate) use at_capacities;
+
 /// The server to measure on, and where the results go.
 #[derive(Clone)]
 pub(crate) struct Bench {
@@ -53,8 +77,7 @@ impl Bench {
 
     /// Whether the command line asks for any of these figures.
     pub(crate) fn wants(&self, figures: &[&Figure]) -> bool {
-        let options = self.report.options();
-        figures.iter().any(|figure| options.wants(figure.name()))
+        figures.iter().any(|figure| self.report.wants(figure))
     }
 
     /// Chooses the number for a full or a quick run.

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use crate::{
     bench::{Bench, Theme},
     peers,
-    trade::{ByHand, Flat, Large, Numbered, Trade, by_hand, of_keys},
+    trade::{ByHand, Flat, Numbered, Trade, Trade1000, by_hand, of_keys},
     writers::writes,
 };
 
@@ -96,7 +96,7 @@ async fn measure(bench: Bench) -> Result<()> {
     let trades = of_keys(OF_A_KEY * keys, keys, A_YEAR / (OF_A_KEY * keys));
     let series = best_series(&bench, &trades).await?;
     let contestants = [
-        writes(&bench, &trades, ours::<Large>),
+        writes(&bench, &trades, ours::<Trade1000>),
         writes(&bench, &trades, |bench, trades| limit(bench, trades, 1000)),
         writes(&bench, &trades, ours::<Trade>),
         writes(&bench, &trades, |bench, trades| limit(bench, trades, 10)),
@@ -188,7 +188,7 @@ async fn limit(bench: Bench, trades: Vec<Flat>, capacity: usize) -> Result<Sampl
     let collection = bench.db.collection::<ByHand>(&bench.fresh("limit"));
     match capacity {
         10 => drop(Trade::buckets_in(collection.clone()).await?),
-        _ => drop(Large::buckets_in(collection.clone()).await?),
+        _ => drop(Trade1000::buckets_in(collection.clone()).await?),
     }
     let buckets = by_hand(&trades, capacity);
     let started = Instant::now();

@@ -10,7 +10,7 @@ use bucket_runtime::{
 use crate::{
     bench::{Bench, Theme},
     peers,
-    trade::{Flat, Large, of_keys},
+    trade::{Flat, Trade1000, of_keys},
 };
 
 pub(crate) const THEME: Theme = Theme {
@@ -91,9 +91,9 @@ async fn store(bench: &Bench, what: &str, trades: &[Flat]) -> Result<f64> {
                     .storage_engine(engine)
                     .await?;
             }
-            let ours = Large::buckets_in(bench.db.collection::<Document>(&name)).await?;
+            let ours = Trade1000::buckets_in(bench.db.collection::<Document>(&name)).await?;
             let stored = ours
-                .append_many(trades.iter().cloned().map(Large::from))
+                .append_many(trades.iter().cloned().map(Trade1000::from))
                 .await;
             stored.map_err(|error| error.to_string())?;
         }

@@ -2,10 +2,10 @@
 
 use std::process;
 
-use bucket_benches::{Result, cpu_seconds, cpu_seconds_of_threads};
+use bucket_benches::{Contestant, Result, cpu_seconds, cpu_seconds_of_threads};
 use bucket_runtime::bson::doc;
 
-use crate::bench::Bench;
+use crate::{bench::Bench, writers::timed_by};
 
 /// The clock of the CPU time that the server and this process take together.
 #[derive(Debug, Clone, Copy)]
@@ -35,9 +35,35 @@ impl Cpu {
     pub(crate) fn of_server(self) -> f64 {
         cpu_seconds(self.server).unwrap_or(f64::NAN)
     }
+
     /// The server's and this process's threads that are alive, each to the nanosecond: for what takes only a few
     /// ticks of the other clocks.
     pub(crate) fn of_threads(self) -> [f64; 2] {
         [self.server, process::id()].map(|pid| cpu_seconds_of_threads(pid).unwrap_or(f64::NAN))
+    }
+
+    /// A contestant that calls `call` once for each input, by this many tasks at once. A round gives calls a second,
+    /// and for each call the microseconds and those of the server's CPU time.
+    pub(crate) fn calls_by<I, C>(
+        self,
+        tasks: usize,
+        inputs: Vec<I>,
+        call: impl Fn(I) -> C + Clone + Send + 'static,
+    ) -> Contestant
+    where
+        I: Clone + Send + 'static,
+        C: Future<Output = Result<()>> + Send + 'static,
+    {
+        Contestant::new(move |_| {
+            let (inputs, call) = (inputs.clone(), call.clone());
+            async move {
+                let calls = inputs.len() as f64;
+                let [before, _] = self.of_threads();
+                let (rate, times) = timed_by(tasks, inputs, call).await?;
+                let [after, _] = self.of_threads();
+                let cpu = (after - before) / calls * 1e6;
+                Ok(vec![rate, times.iter().sum::<f64>() / calls, cpu])
+            }
+        })
     }
 }

@@ -1,5 +1,5 @@
 //! Appends by few and by many writers, to one key and to many: the rate, the slowest calls, and the
-//! CPU time of the server and of this process for each item.
+//! CPU time of the server for each item.
 
 use std::{
     sync::{
@@ -9,14 +9,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bucket_benches::{Contestant, Figure, Result, Samples, Unit, in_turn};
+use bucket_benches::{Contestant, Figure, Result, Unit, figures, in_turn, split};
 use bucket_runtime::{Bucket, bson::Document};
 
 use crate::{
+    batcher::inserts,
     bench::{Bench, Theme},
     cpu::Cpu,
-    peers,
-    trade::{Flat, Trade, customer_at_random, trade},
+    peers::{self, SPARSE},
+    trade::{Flat, Trade, Trade50, customer_at_random, trade},
     writers::for_a_while,
 };
 
@@ -26,45 +27,37 @@ pub(crate) const THEME: Theme = Theme {
     measure: |bench| Box::pin(measure(bench)),
 };
 
+macro_rules! rows {
+    ($static:ident: $unit:expr, $end:literal, $what:literal; $($name:literal $writers:literal)+) => {
+        static $static: [Figure; POINTS.len()] = [$(Figure::new(
+            concat!("curve_", $name, "_by_", $writers, $end),
+            $unit,
+            concat!("append to keys: ", $name, ", by writers: ", $writers, ", ", $what),
+        )),+];
+    };
+}
+
 macro_rules! points {
     ($($name:literal $keys:literal $writers:literal;)+) => {
         /// How many keys, and how many writers.
         const POINTS: &[(usize, usize)] = &[$(($keys, $writers)),+];
 
-        static RATE: [Figure; POINTS.len()] = [$(
-            Figure::new(
-                concat!("curve_", $name, "_by_", $writers),
-                Unit::ItemsPerSecond,
-                concat!("append to keys: ", $name, ", by writers: ", $writers, ", against flat `insert_one`"),
-            )
-            .to_reach(1.0)
-        ),+];
-        static SLOWEST: [Figure; POINTS.len()] = [$(
-            Figure::new(
-                concat!("curve_", $name, "_by_", $writers, "_p99"),
-                Unit::Micros,
-                "the same, the time that 99 % of the calls take at most",
-            )
-            .to_reach(1.0)
-        ),+];
-        static CPU: [Figure; POINTS.len()] = [$(
-            Figure::new(
-                concat!("curve_", $name, "_by_", $writers, "_cpu"),
-                Unit::Micros,
-                "the same, CPU time of server and client for each item",
-            )
-        ),+];
-        static FIGURES: [&Figure; 3 * POINTS.len()] = {
-            let mut all = [&RATE[0]; 3 * POINTS.len()];
-            let mut at = 0;
-            while at < POINTS.len() {
-                all[3 * at] = &RATE[at];
-                all[3 * at + 1] = &SLOWEST[at];
-                all[3 * at + 2] = &CPU[at];
-                at += 1;
-            }
-            all
-        };
+        rows!(VS_FLAT: Unit::ItemsPerSecond, "_10_vs_flat",
+            "capacity 10, against flat inserts in batches"; $($name $writers)+);
+        rows!(VS_TS: Unit::ItemsPerSecond, "_10_vs_ts",
+            "capacity 10, against inserts in batches into a time series collection"; $($name $writers)+);
+        rows!(VS_UNBATCHED: Unit::ItemsPerSecond, "_10_vs_unbatched",
+            "capacity 10, against unbatched flat `insert_one`"; $($name $writers)+);
+        rows!(FIFTY_VS_FLAT: Unit::ItemsPerSecond, "_50_vs_flat",
+            "capacity 50, against flat inserts in batches"; $($name $writers)+);
+        rows!(FIFTY_VS_TS: Unit::ItemsPerSecond, "_50_vs_ts",
+            "capacity 50, against inserts in batches into a time series collection"; $($name $writers)+);
+        rows!(SLOWEST: Unit::Micros, "_10_p99",
+            "capacity 10, against flat inserts in batches: the time that 99 % of the calls take at most"; $($name $writers)+);
+        rows!(CPU: Unit::Micros, "_10_cpu",
+            "capacity 10, against flat inserts in batches: CPU time of the server for each item"; $($name $writers)+);
+        rows!(FIFTY_CPU: Unit::Micros, "_50_cpu",
+            "capacity 50, against flat inserts in batches: CPU time of the server for each item"; $($name $writers)+);
     };
 }
 
@@ -74,57 +67,94 @@ points! {
     "1" 1 8;
     "1" 1 32;
     "1" 1 128;
-    "1" 1 512;
     "1000" 1000 1;
     "1000" 1000 8;
     "1000" 1000 32;
     "1000" 1000 128;
-    "1000" 1000 512;
-    "new" 1_000_000_000_000 1;
     "new" 1_000_000_000_000 8;
     "new" 1_000_000_000_000 32;
-    "new" 1_000_000_000_000 128;
-    "new" 1_000_000_000_000 512;
 }
 
-/// The figures of a contestant for each round: items per second, the 99th percentile in microseconds, and
-/// the CPU time for each item in microseconds.
-const MEASURES: usize = 3;
+static FIGURES: [&Figure; 8 * POINTS.len()] = figures(&[
+    &VS_FLAT,
+    &VS_TS,
+    &VS_UNBATCHED,
+    &FIFTY_VS_FLAT,
+    &FIFTY_VS_TS,
+    &SLOWEST,
+    &CPU,
+    &FIFTY_CPU,
+]);
 
 async fn measure(bench: Bench) -> Result<()> {
     for (at, (keys, writers)) in POINTS.iter().copied().enumerate() {
-        if !bench.wants(&[&RATE[at], &SLOWEST[at], &CPU[at]]) {
+        let of_point: Vec<_> = FIGURES
+            .iter()
+            .copied()
+            .skip(at)
+            .step_by(POINTS.len())
+            .collect();
+        if !bench.wants(&of_point) {
             continue;
         }
         let contestants = [
-            ours(&bench, keys, writers).await?,
-            flat(&bench, keys, writers).await?,
+            ours::<Trade>(&bench, keys, writers).await?,
+            ours::<Trade50>(&bench, keys, writers).await?,
+            batched(&bench, keys, writers, None).await?,
+            batched(&bench, keys, writers, Some(SPARSE)).await?,
+            unbatched(&bench, keys, writers).await?,
         ];
         let samples = in_turn(bench.pick(7, 3), contestants).await?;
-        let [ours, flat] = samples.map(|samples| {
-            let measure =
-                |nth| Samples::from_iter(samples.iter().skip(nth).step_by(MEASURES).copied());
-            [measure(0), measure(1), measure(2)]
-        });
-        bench.report.figure(&RATE[at], &ours[0], &flat[0]);
-        bench.report.figure(&SLOWEST[at], &ours[1], &flat[1]);
-        bench.report.figure(&CPU[at], &ours[2], &flat[2]);
+        let [ten, fifty, flat, ts, unbatched] = &samples.map(|samples| split::<3>(&samples));
+        let report = &bench.report;
+        report.figure(&VS_FLAT[at], &ten[0], &flat[0]);
+        report.figure(&VS_TS[at], &ten[0], &ts[0]);
+        report.figure(&VS_UNBATCHED[at], &ten[0], &unbatched[0]);
+        report.figure(&FIFTY_VS_FLAT[at], &fifty[0], &flat[0]);
+        report.figure(&FIFTY_VS_TS[at], &fifty[0], &ts[0]);
+        report.figure(&SLOWEST[at], &ten[1], &flat[1]);
+        report.figure(&CPU[at], &ten[2], &flat[2]);
+        report.figure(&FIFTY_CPU[at], &fifty[2], &flat[2]);
     }
     Ok(())
 }
 
 /// Appends to one collection in all rounds, so that the keys have open buckets.
-async fn ours(bench: &Bench, keys: usize, writers: usize) -> Result<Contestant> {
+async fn ours<T: Bucket + From<Flat>>(
+    bench: &Bench,
+    keys: usize,
+    writers: usize,
+) -> Result<Contestant> {
     let collection = bench.db.collection::<Document>(&bench.fresh("append"));
-    let buckets = Trade::buckets_in(collection).await?;
-    contestant(bench, keys, writers, move |trade| {
+    let buckets = T::buckets_in(collection).await?;
+    contestant(bench, keys, writers, move |trade: Flat| {
         let buckets = buckets.clone();
         async move { Ok(buckets.append(&trade.into()).await.map(drop)?) }
     })
     .await
 }
 
-async fn flat(bench: &Bench, keys: usize, writers: usize) -> Result<Contestant> {
+/// Inserts in batches, into a time series collection if there is a granularity.
+async fn batched(
+    bench: &Bench,
+    keys: usize,
+    writers: usize,
+    granularity: Option<&str>,
+) -> Result<Contestant> {
+    let name = bench.fresh("batched");
+    let collection = match granularity {
+        Some(granularity) => peers::time_series(&bench.db, &name, granularity).await?,
+        None => peers::flat(&bench.db, &name).await?,
+    };
+    let batcher = inserts(&collection);
+    contestant(bench, keys, writers, move |trade| {
+        let batcher = batcher.clone();
+        async move { batcher.put(trade).await }
+    })
+    .await
+}
+
+async fn unbatched(bench: &Bench, keys: usize, writers: usize) -> Result<Contestant> {
     let flat = peers::flat(&bench.db, &bench.fresh("flat")).await?;
     contestant(bench, keys, writers, move |trade: Flat| {
         let flat = flat.clone();
@@ -133,7 +163,8 @@ async fn flat(bench: &Bench, keys: usize, writers: usize) -> Result<Contestant> 
     .await
 }
 
-/// Writers that call again and again for a while, each with the trades of random keys.
+/// Writers that call again and again for a while, each with the trades of random keys. A round gives items per second,
+/// the 99th percentile, and the server's CPU time for each item, in microseconds.
 async fn contestant<C>(
     bench: &Bench,
     keys: usize,
@@ -144,21 +175,21 @@ where
     C: Future<Output = Result<()>> + Send + 'static,
 {
     let cpu = Cpu::of(bench).await?;
-    let duration = Duration::from_millis(bench.pick(1500, 300) as u64);
+    let duration = Duration::from_millis(bench.pick(1200, 300) as u64);
     let next = Arc::new(AtomicUsize::new(0));
     Ok(Contestant::new(move |_| {
         let (next, call) = (Arc::clone(&next), call.clone());
         async move {
-            let (before, started) = (cpu.seconds(), Instant::now());
+            let (before, started) = (cpu.of_server(), Instant::now());
             let mut times = for_a_while(duration, writers, move |_| {
                 let nth = next.fetch_add(1, Ordering::Relaxed);
                 call(trade(customer_at_random(nth, keys), nth))
             })
             .await?;
             let (items, elapsed) = (times.len() as f64, started.elapsed().as_secs_f64());
+            let cpu = (cpu.of_server() - before) / items * 1e6;
             times.sort_unstable_by(f64::total_cmp);
             let slowest = times.get(times.len() * 99 / 100).copied();
-            let cpu = (cpu.seconds() - before) / items * 1e6;
             Ok(vec![items / elapsed, slowest.unwrap_or(f64::NAN), cpu])
         }
     }))

@@ -11,7 +11,7 @@ use futures_util::TryStreamExt as _;
 use crate::{
     bench::{Bench, Theme},
     peers,
-    trade::{Flat, Large, by_hand, of_keys},
+    trade::{Flat, Trade1000, by_hand, of_keys},
 };
 
 pub(crate) const THEME: Theme = Theme {
@@ -45,7 +45,7 @@ const CALLS: usize = 10;
 async fn measure(bench: Bench) -> Result<()> {
     let trades = of_keys(KEYS * ITEMS, KEYS, 60);
     let buckets = by_hand(&trades, 1000);
-    let ours = bench.holding::<Large>("filtered", &buckets).await?;
+    let ours = bench.holding::<Trade1000>("filtered", &buckets).await?;
     let flat = peers::flat(&bench.db, &bench.fresh("flat")).await?;
     flat.insert_many(&trades).await?;
     let indexed = bench.db.collection(&bench.fresh("indexed"));
@@ -68,8 +68,8 @@ async fn measure(bench: Bench) -> Result<()> {
     Ok(())
 }
 
-async fn items(trades: Buckets<Large>, key: i64) -> Result<()> {
-    let small = Large::FIELDS.quantity.lte(SMALL);
+async fn items(trades: Buckets<Trade1000>, key: i64) -> Result<()> {
+    let small = Trade1000::FIELDS.quantity.lte(SMALL);
     let items: Vec<_> = trades
         .items(&key)
         .filter(small)

@@ -3,6 +3,7 @@
 
 mod append;
 mod archive;
+mod batcher;
 mod bench;
 mod bulk;
 mod bytes;
@@ -17,6 +18,7 @@ mod lone;
 mod long_load;
 mod many_keys;
 mod migrate;
+mod newest;
 mod outlier;
 mod pages;
 mod parts;
@@ -67,7 +69,7 @@ async fn run(options: Options) -> Result<()> {
     let report = Report::begin(options);
     let server = Server::start().await?;
     let bench = Bench::new(&server, report.clone()).await?;
-    let themes: [Theme; 22] = [
+    let themes: [Theme; 23] = [
         // First, since memory that another theme has freed would not count.
         long_load::THEME,
         append::THEME,
@@ -80,6 +82,7 @@ async fn run(options: Options) -> Result<()> {
         handles::THEME,
         bulk::THEME,
         pages::THEME,
+        newest::THEME,
         stream::THEME,
         parts::THEME,
         filtered::THEME,
@@ -93,10 +96,11 @@ async fn run(options: Options) -> Result<()> {
         // Last, since its subscriber stays.
         traced::THEME,
     ];
-    for theme in themes
-        .into_iter()
-        .filter(|theme| bench.wants(theme.figures))
-    {
+    for theme in themes {
+        report.begin_theme(theme.name);
+        if !bench.wants(theme.figures) {
+            continue;
+        }
         println!("\n{}", theme.name);
         let started = Instant::now();
         // In a task, as an application makes its calls.

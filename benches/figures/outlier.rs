@@ -135,7 +135,7 @@ async fn books(bench: &Bench, bestseller: fn(i64) -> bool) -> Result<Outliers<Bo
     Ok(books)
 }
 
-fn book(id: i64, buyers: usize) -> Book {
+pub(crate) fn book(id: i64, buyers: usize) -> Book {
     Book {
         id,
         title: format!("The Wooden Amulet, part {id}"),

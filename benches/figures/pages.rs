@@ -2,52 +2,39 @@
 
 use bucket_benches::{Bars, Chart, Contestant, Figure, Result, Unit, in_turn};
 use bucket_runtime::{PageToken, bson::doc};
-use futures_util::TryStreamExt as _;
 
 use crate::{
     bench::{Bench, Theme},
-    peers,
     trade::{ByHand, Numbered, Trade, by_hand, of_one_key},
 };
 
 pub(crate) const THEME: Theme = Theme {
     name: "pages",
-    figures: &[
-        &PAGE_1,
-        &PAGE_1000,
-        &PAGE_50000,
-        &TOKEN_DEEP,
-        &NEWEST_VS_FLAT,
-    ],
+    figures: &[&PAGE_1, &PAGE_50000, &TOKEN_DEEP],
     measure: |bench| Box::pin(measure(bench)),
 };
 
 static PAGE_1: Figure = Figure::new(
     "page_1",
     Unit::Micros,
-    "page 1 of a key with `{#}`, against a typed `find_one` by the bucket's id",
+    "page 1 of a key with `{#}`, capacity 10, against a typed `find_one` by the bucket's id",
 )
 .to_reach(1.1);
-static PAGE_1000: Figure =
-    Figure::new("page_1000", Unit::Micros, "the same, page 1,000").to_reach(1.1);
-static PAGE_50000: Figure =
-    Figure::new("page_50000", Unit::Micros, "the same, page 50,000").to_reach(1.1);
+static PAGE_50000: Figure = Figure::new(
+    "page_50000",
+    Unit::Micros,
+    "page 50,000 of a key with `{#}`, capacity 10, against a typed `find_one` by the bucket's id",
+)
+.to_reach(1.1);
 static TOKEN_DEEP: Figure = Figure::new(
     "token_deep",
     Unit::Micros,
-    "the page after the token of page 50,000, against the page after that of page 1",
+    "the page after the token of page 50,000, capacity 10, against the page after that of page 1",
 )
 .to_reach(1.1);
 
-static NEWEST_VS_FLAT: Figure = Figure::new(
-    "page_newest_vs_flat",
-    Unit::Micros,
-    "a key's newest page of ten items, against a typed find of the newest ten in a flat indexed collection",
-)
-.to_reach(1.0);
-
 /// The page number of each figure.
-const PAGES: [(u64, &Figure); 3] = [(1, &PAGE_1), (1000, &PAGE_1000), (50_000, &PAGE_50000)];
+const PAGES: [(u64, &Figure); 2] = [(1, &PAGE_1), (50_000, &PAGE_50000)];
 
 const KEY: i64 = 1;
 const CAPACITY: usize = 10;
@@ -64,13 +51,10 @@ async fn measure(bench: Bench) -> Result<()> {
     if bench.wants(&[&TOKEN_DEEP]) {
         bars = tokens(&bench, &buckets, bars).await?;
     }
-    if bench.wants(&[&NEWEST_VS_FLAT]) {
-        newest(&bench).await?;
-    }
     for (number, bucket) in buckets.iter_mut().enumerate() {
         bucket.id = id(number as u64 + 1);
     }
-    if bench.wants(&[&PAGE_1, &PAGE_1000, &PAGE_50000]) {
+    if bench.wants(&[&PAGE_1, &PAGE_50000]) {
         bars = numbers(&bench, &buckets, bars).await?;
     }
     bench.report.chart("pages", Chart::Bars(bars));
@@ -125,31 +109,6 @@ async fn numbers(bench: &Bench, buckets: &[ByHand], mut bars: Bars) -> Result<Ba
         bars = bars.group(label, [("page", ours), ("find_one by id, by hand", peer)]);
     }
     Ok(bars)
-}
-
-async fn newest(bench: &Bench) -> Result<()> {
-    let of_key = of_one_key(0..10_000);
-    let buckets = by_hand(&of_key, CAPACITY);
-    let trades = bench.holding::<Trade>("newest", &buckets).await?;
-    let flat = peers::flat(&bench.db, &bench.fresh("flat")).await?;
-    flat.insert_many(&of_key).await?;
-    let calls = |_| vec![(); CALLS];
-    let ours = Contestant::calls(1, calls, move |()| {
-        let trades = trades.clone();
-        async move { found(trades.latest(&KEY).await?) }
-    });
-    let peer = Contestant::calls(1, calls, move |()| {
-        let flat = flat.clone();
-        async move {
-            let of_key = flat.find(doc! { "customerId": KEY });
-            let newest = of_key.sort(doc! { "date": -1 }).limit(CAPACITY as i64);
-            let page: Vec<_> = newest.await?.try_collect().await?;
-            found((page.len() == CAPACITY).then_some(page))
-        }
-    });
-    let [ours, peer] = in_turn(bench.pick(100, 15), [ours, peer]).await?;
-    bench.report.figure(&NEWEST_VS_FLAT, &ours, &peer);
-    Ok(())
 }
 
 /// The id of page `number`.

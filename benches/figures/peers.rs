@@ -9,7 +9,7 @@ use bucket_runtime::{
     },
 };
 
-use crate::trade::{Flat, Side};
+use crate::trade::Flat;
 
 /// One document per trade, with the index that a query for a customer's trades needs.
 pub(crate) async fn flat(db: &Database, name: &str) -> Result<Collection<Flat>> {
@@ -20,6 +20,9 @@ pub(crate) async fn flat(db: &Database, name: &str) -> Result<Collection<Flat>> 
 
 /// The granularities that a time series collection may have.
 pub(crate) const GRANULARITIES: [&str; 3] = ["seconds", "minutes", "hours"];
+
+/// The best of them for keys that have an item every few minutes or more seldom: a bucket spans thirty days.
+pub(crate) const SPARSE: &str = "hours";
 
 /// A time series collection, without a secondary index.
 pub(crate) async fn time_series(
@@ -81,9 +84,5 @@ pub(crate) async fn upsert_by_exact_id(
 }
 
 fn element(trade: Flat) -> Document {
-    let side = match trade.side {
-        Side::Buy => "buy",
-        Side::Sell => "sell",
-    };
-    doc! { "date": trade.date, "ticker": trade.ticker, "type": side, "qty": trade.quantity }
+    doc! { "date": trade.date, "ticker": trade.ticker, "qty": trade.quantity }
 }

@@ -13,7 +13,7 @@ use futures_util::future::BoxFuture;
 use self::minutes::{TURNS_A_MINUTE, Turn, Turns, Writers};
 use crate::{
     bench::{Bench, Theme},
-    trade::{Fifty, FiftyNumbered, Flat, Numbered, Trade, of_one_key},
+    trade::{Flat, Numbered, Numbered50, Trade, Trade50, of_one_key},
     writers::{append, insert, writes},
 };
 
@@ -100,14 +100,14 @@ curves! {
     "1x8_10_number": 1 x 8, Numbered;
     "1x32_10_number": 1 x 32, Numbered;
     "4x8_10_number": 4 x 8, Numbered;
-    "1x1_50_date": 1 x 1, Fifty, decay 0.9, cpu 1.3;
-    "1x8_50_date": 1 x 8, Fifty, decay 0.9, cpu 1.3, at least 1.0 of flat;
-    "1x32_50_date": 1 x 32, Fifty, decay 0.9, cpu 1.3, at least 3.0 of flat;
-    "4x8_50_date": 4 x 8, Fifty, decay 0.9, cpu 1.3;
-    "1x1_50_number": 1 x 1, FiftyNumbered, decay 0.9, cpu 1.3;
-    "1x8_50_number": 1 x 8, FiftyNumbered, decay 0.9, cpu 1.3, at least 1.0 of flat;
-    "1x32_50_number": 1 x 32, FiftyNumbered, decay 0.9, cpu 1.3, at least 3.0 of flat;
-    "4x8_50_number": 4 x 8, FiftyNumbered, decay 0.9, cpu 1.3;
+    "1x1_50_date": 1 x 1, Trade50, decay 0.9, cpu 1.3;
+    "1x8_50_date": 1 x 8, Trade50, decay 0.9, cpu 1.3, at least 1.0 of flat;
+    "1x32_50_date": 1 x 32, Trade50, decay 0.9, cpu 1.3, at least 3.0 of flat;
+    "4x8_50_date": 4 x 8, Trade50, decay 0.9, cpu 1.3;
+    "1x1_50_number": 1 x 1, Numbered50, decay 0.9, cpu 1.3;
+    "1x8_50_number": 1 x 8, Numbered50, decay 0.9, cpu 1.3, at least 1.0 of flat;
+    "1x32_50_number": 1 x 32, Numbered50, decay 0.9, cpu 1.3, at least 3.0 of flat;
+    "4x8_50_number": 4 x 8, Numbered50, decay 0.9, cpu 1.3;
 }
 
 const FIGURES: [&Figure; 2 + 4 * CURVES.len()] = {

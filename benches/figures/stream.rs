@@ -10,7 +10,7 @@ use crate::{
     bench::{Bench, Theme},
     cpu::Cpu,
     peers,
-    trade::{ByHand, Flat, Large, by_hand, of_keys},
+    trade::{ByHand, Flat, Trade1000, by_hand, of_keys},
 };
 
 pub(crate) const THEME: Theme = Theme {
@@ -52,7 +52,7 @@ const CAPACITY: usize = 1000;
 async fn measure(bench: Bench) -> Result<()> {
     let trades = of_keys(KEYS * ITEMS, KEYS, 60);
     let whole = by_hand(&trades, CAPACITY);
-    let ours = bench.holding::<Large>("stream", &whole).await?;
+    let ours = bench.holding::<Trade1000>("stream", &whole).await?;
     let raw = ours.collection().clone_with_type::<ByHand>();
     let flat = peers::flat(&bench.db, &bench.fresh("flat")).await?;
     flat.insert_many(&trades).await?;
@@ -134,7 +134,7 @@ fn key(round: usize) -> i64 {
     (round % KEYS) as i64
 }
 
-async fn items(trades: Buckets<Large>, key: i64) -> Result<Samples> {
+async fn items(trades: Buckets<Trade1000>, key: i64) -> Result<Samples> {
     let started = Instant::now();
     let mut items = trades.items(&key).await?;
     let (mut read, mut sum) = (0, 0);

@@ -6,13 +6,6 @@ use std::{collections::BTreeMap, ops::Range};
 use bucket_runtime::{Bucket, bson::DateTime};
 use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Side {
-    Buy,
-    Sell,
-}
-
 /// A trade as a document of its own.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -20,13 +13,11 @@ pub(crate) struct Flat {
     pub(crate) customer_id: i64,
     pub(crate) date: DateTime,
     pub(crate) ticker: String,
-    #[serde(rename = "type")]
-    pub(crate) side: Side,
     #[serde(rename = "qty")]
     pub(crate) quantity: i32,
 }
 
-/// A trade in buckets; the id format and the capacity are part of the type.
+/// The README's trade in buckets, and with other id formats and capacities, which are part of the type.
 macro_rules! bucketed {
     ($($name:ident: $id:literal, $capacity:literal;)+) => {$(
         #[derive(Debug, Clone, PartialEq, Bucket)]
@@ -36,16 +27,14 @@ macro_rules! bucketed {
             pub(crate) customer_id: i64,
             pub(crate) date: DateTime,
             pub(crate) ticker: String,
-            #[serde(rename = "type")]
-            pub(crate) side: Side,
-            #[serde(rename = "qty", alias = "quantity")]
+            #[serde(rename = "qty")]
             pub(crate) quantity: i32,
         }
 
         impl From<Flat> for $name {
             fn from(trade: Flat) -> Self {
-                let Flat { customer_id, date, ticker, side, quantity } = trade;
-                Self { customer_id, date, ticker, side, quantity }
+                let Flat { customer_id, date, ticker, quantity } = trade;
+                Self { customer_id, date, ticker, quantity }
             }
         }
     )+};
@@ -54,9 +43,9 @@ macro_rules! bucketed {
 bucketed! {
     Trade: "{customer_id}_{date}", 10;
     Numbered: "{customer_id}_{#}", 10;
-    Fifty: "{customer_id}_{date}", 50;
-    FiftyNumbered: "{customer_id}_{#}", 50;
-    Large: "{customer_id}_{date}", 1000;
+    Trade50: "{customer_id}_{date}", 50;
+    Numbered50: "{customer_id}_{#}", 50;
+    Trade1000: "{customer_id}_{date}", 1000;
 }
 
 /// A bucket as a program without this library stores it.
@@ -75,8 +64,6 @@ pub(crate) struct ByHand {
 pub(crate) struct Element {
     pub(crate) date: DateTime,
     pub(crate) ticker: String,
-    #[serde(rename = "type")]
-    pub(crate) side: Side,
     #[serde(rename = "qty")]
     pub(crate) quantity: i32,
 }
@@ -105,11 +92,6 @@ fn trade_after(customer_id: i64, nth: usize, apart: usize) -> Flat {
         customer_id,
         date: DateTime::from_millis(START + millis as i64),
         ticker: TICKERS[mixed as usize % TICKERS.len()].to_owned(),
-        side: if mixed >> 16 & 1 == 0 {
-            Side::Buy
-        } else {
-            Side::Sell
-        },
         quantity: 1 + (mixed >> 20 & 0x3ff) as i32,
     }
 }
@@ -158,14 +140,12 @@ impl From<Flat> for Element {
         let Flat {
             date,
             ticker,
-            side,
             quantity,
             ..
         } = trade;
         Self {
             date,
             ticker,
-            side,
             quantity,
         }
     }

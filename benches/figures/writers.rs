@@ -9,10 +9,10 @@ use std::{
 };
 
 use bucket_benches::{Contestant, Result, Samples};
-use bucket_runtime::{Bucket, bson::Document};
+use bucket_runtime::{Bucket, bson::Document, mongodb::Collection};
 use tokio::task::JoinSet;
 
-use crate::{bench::Bench, peers, trade::Flat};
+use crate::{batcher::inserts, bench::Bench, peers, trade::Flat};
 
 /// How many tasks of a process write at the same time.
 pub(crate) const WRITERS: usize = 32;
@@ -142,13 +142,40 @@ pub(crate) async fn append<T: Bucket + From<Flat>>(
     Ok(rate)
 }
 
-/// The peer with one document per trade.
+/// The peer with one document per trade, and a command for each.
 pub(crate) async fn insert(bench: Bench, trades: Vec<Flat>) -> Result<Samples> {
     let collection = peers::flat(&bench.db, &bench.fresh("flat")).await?;
     let flat = collection.clone();
     let rate = by_writers(trades, move |trade: Flat| {
         let flat = flat.clone();
         async move { Ok(flat.insert_one(&trade).await.map(drop)?) }
+    });
+    let rate = rate.await?;
+    collection.drop().await?;
+    Ok(rate)
+}
+
+/// The peer with one document per trade, whose waiting callers share commands.
+pub(crate) async fn insert_batched(bench: Bench, trades: Vec<Flat>) -> Result<Samples> {
+    let flat = peers::flat(&bench.db, &bench.fresh("flat")).await?;
+    batched(flat, trades).await
+}
+
+/// A time series collection whose waiting callers share commands.
+pub(crate) async fn series_batched(
+    bench: Bench,
+    trades: Vec<Flat>,
+    granularity: &str,
+) -> Result<Samples> {
+    let series = peers::time_series(&bench.db, &bench.fresh("series"), granularity).await?;
+    batched(series, trades).await
+}
+
+async fn batched(collection: Collection<Flat>, trades: Vec<Flat>) -> Result<Samples> {
+    let batcher = inserts(&collection);
+    let rate = by_writers(trades, move |trade| {
+        let batcher = batcher.clone();
+        async move { batcher.put(trade).await }
     });
     let rate = rate.await?;
     collection.drop().await?;

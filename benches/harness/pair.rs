@@ -82,6 +82,12 @@ pub fn median(samples: &[f64]) -> f64 {
     }
 }
 
+/// The samples of a contestant whose rounds return several measures each, by measure.
+#[must_use]
+pub fn split<const N: usize>(samples: &Samples) -> [Samples; N] {
+    std::array::from_fn(|nth| samples.iter().skip(nth).step_by(N).copied().collect())
+}
+
 /// A single sample: items per second since `started`.
 #[must_use]
 pub fn rate(items: usize, started: Instant) -> Samples {

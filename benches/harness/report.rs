@@ -8,110 +8,21 @@ use std::{
 };
 
 use crate::{
-    Environment, Options, Result, Samples, chart::Chart, machine::busy, pair::median, text::number,
+    Environment, Options, Result, Samples,
+    chart::Chart,
+    figure::{Figure, Goal, Unit},
+    machine::busy,
+    pair::median,
+    ratio::Ratio,
+    text::number,
 };
-
-/// A comparison, by its name, unit and goal.
-#[derive(Debug)]
-pub struct Figure {
-    name: &'static str,
-    unit: Unit,
-    what: &'static str,
-    goal: Option<Goal>,
-}
-
-/// The unit of samples; it also decides whether more is better.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
-    /// Microseconds per call; less is better.
-    Micros,
-    /// Seconds; less is better.
-    Seconds,
-    /// Megabytes; less is better.
-    Megabytes,
-    /// Items per second; more is better.
-    ItemsPerSecond,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Goal {
-    AtMost(f64),
-    AtLeast(f64),
-}
-
-impl Figure {
-    /// A figure without a goal. `what` completes the sentence "The ratio of …".
-    #[must_use]
-    pub const fn new(name: &'static str, unit: Unit, what: &'static str) -> Self {
-        Self {
-            name,
-            unit,
-            what,
-            goal: None,
-        }
-    }
-
-    /// The ratio to reach; a ratio that is better reaches the goal, too.
-    #[must_use]
-    pub const fn to_reach(self, ratio: f64) -> Self {
-        let goal = match self.unit {
-            Unit::ItemsPerSecond => Goal::AtLeast(ratio),
-            Unit::Micros | Unit::Seconds | Unit::Megabytes => Goal::AtMost(ratio),
-        };
-        Self {
-            goal: Some(goal),
-            ..self
-        }
-    }
-
-    /// The name by which the command line selects the figure.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        self.name
-    }
-}
-
-impl Unit {
-    /// The unit as it is printed.
-    #[must_use]
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Micros => "us",
-            Self::Seconds => "s",
-            Self::Megabytes => "MB",
-            Self::ItemsPerSecond => "items/s",
-        }
-    }
-}
-
-impl Goal {
-    fn is_reached(self, ratio: f64) -> bool {
-        match self {
-            Self::AtMost(goal) => ratio <= goal,
-            Self::AtLeast(goal) => ratio >= goal,
-        }
-    }
-
-    fn text(self) -> String {
-        match self {
-            Self::AtMost(goal) => format!("≤ {goal}"),
-            Self::AtLeast(goal) => format!("≥ {goal}"),
-        }
-    }
-}
 
 /// A figure that was measured.
 struct Outcome {
     figure: &'static Figure,
-    ours: f64,
-    peer: f64,
-    n: usize,
-}
-
-impl Outcome {
-    fn ratio(&self) -> f64 {
-        self.ours / self.peer
-    }
+    ours: Samples,
+    peer: Samples,
+    ratio: Ratio,
 }
 
 /// The measurements so far. Clones share them.
@@ -123,6 +34,7 @@ pub struct Report {
 
 #[derive(Default)]
 struct SoFar {
+    theme: &'static str,
     outcomes: Vec<Outcome>,
     charts: Vec<(&'static str, Chart)>,
 }
@@ -146,27 +58,38 @@ impl Report {
         &self.options
     }
 
+    /// Begins a theme: a word that selects its name selects all of its figures.
+    pub fn begin_theme(&self, name: &'static str) {
+        self.so_far().theme = name;
+    }
+
+    /// Whether the command line asks for this figure of the current theme.
+    #[must_use]
+    pub fn wants(&self, figure: &Figure) -> bool {
+        self.options.wants(figure.name) || self.options.wants(self.so_far().theme)
+    }
+
     /// Prints a figure and keeps it for the table, if the command line asks for it.
     pub fn figure(&self, figure: &'static Figure, ours: &Samples, peer: &Samples) {
-        if !self.options.wants(figure.name) {
+        if !self.wants(figure) {
             return;
         }
-        let outcome = Outcome {
-            figure,
-            ours: median(ours),
-            peer: median(peer),
-            n: ours.len().min(peer.len()),
-        };
+        let ratio = Ratio::of(ours, peer);
         let unit = figure.unit.label();
         println!(
-            "figure: {} ratio {:.3} (ours {} {unit}, peer {} {unit}, n={})",
+            "figure: {} ratio {} (ours {} {unit}, peer {} {unit}, n={})",
             figure.name,
-            outcome.ratio(),
-            plain(outcome.ours),
-            plain(outcome.peer),
-            outcome.n,
+            ratio.text(),
+            plain(median(ours)),
+            plain(median(peer)),
+            ours.len().min(peer.len()),
         );
-        self.so_far().outcomes.push(outcome);
+        self.so_far().outcomes.push(Outcome {
+            figure,
+            ours: ours.clone(),
+            peer: peer.clone(),
+            ratio,
+        });
     }
 
     /// Prints the medians of several variants of a peer, and returns the index of the best.
@@ -184,9 +107,9 @@ impl Report {
         println!("  {what}: {} {}", each.join(", "), unit.label());
         let better = |a: &usize, b: &usize| {
             let ascending = median(&variants[*a]).total_cmp(&median(&variants[*b]));
-            match unit {
-                Unit::ItemsPerSecond => ascending,
-                Unit::Micros | Unit::Seconds | Unit::Megabytes => ascending.reverse(),
+            match unit.is_rate() {
+                true => ascending,
+                false => ascending.reverse(),
             }
         };
         (0..N).max_by(better).unwrap_or(0)
@@ -197,21 +120,23 @@ impl Report {
         self.so_far().charts.push((theme, chart));
     }
 
-    /// Prints the tables, and after a full run writes them and the charts to this folder; after one of long
-    /// figures their charts.
+    /// Prints the table. After a full run writes it, the samples and the charts to the server's folder in this one;
+    /// after one of long figures their charts.
     ///
     /// # Errors
     ///
     /// When a file cannot be written.
-    pub fn end(&self, environment: &Environment, folder: &Path) -> Result<()> {
-        let tables = self.tables(environment);
-        println!("\n{tables}");
+    pub fn end(&self, environment: &Environment, results: &Path) -> Result<()> {
+        let table = self.table(environment);
+        println!("\n{table}");
         if !self.options.keeps_charts() {
             return Ok(());
         }
-        fs::create_dir_all(folder)?;
+        let folder = results.join(&environment.server);
+        fs::create_dir_all(&folder)?;
         if self.options.is_full() {
-            fs::write(folder.join("table.md"), tables)?;
+            fs::write(folder.join("table.md"), table)?;
+            fs::write(folder.join("samples.tsv"), self.samples())?;
         }
         for (theme, chart) in &self.so_far().charts {
             fs::write(folder.join(format!("{theme}.svg")), chart.svg())?;
@@ -219,31 +144,30 @@ impl Report {
         Ok(())
     }
 
-    /// The tables: figures with a goal, then those without.
-    fn tables(&self, environment: &Environment) -> String {
-        let mut text = format!("{}\n", environment.line());
-        let so_far = self.so_far();
-        let (goals, others): (Vec<_>, Vec<_>) = (so_far.outcomes.iter())
-            .partition::<Vec<_>, _>(|outcome| outcome.figure.goal.is_some());
-        if !goals.is_empty() {
-            text += "\n| figure | what against what | ours | peer | ratio | to reach | reached |\n";
-            text += "| --- | --- | ---: | ---: | ---: | --- | --- |\n";
-        }
-        for outcome in goals {
-            let goal = outcome.figure.goal;
-            let reached = goal.is_some_and(|goal| goal.is_reached(outcome.ratio()));
-            let (goal, reached) = (
-                goal.map(Goal::text).unwrap_or_default(),
-                if reached { "yes" } else { "**no**" },
-            );
-            let _ = writeln!(text, "{} {goal} | {reached} |", row(outcome));
-        }
-        if !others.is_empty() {
-            text += "\n| figure | what against what | ours | peer | ratio |\n";
-            text += "| --- | --- | ---: | ---: | ---: |\n";
-        }
-        for outcome in others {
+    fn table(&self, environment: &Environment) -> String {
+        let mut text = format!("{}\n\n", environment.line());
+        text +=
+            "| figure | what against what | ours | peer | ratio (95 %) | to reach | reached |\n";
+        text += "| --- | --- | ---: | ---: | ---: | --- | --- |\n";
+        for outcome in &self.so_far().outcomes {
             let _ = writeln!(text, "{}", row(outcome));
+        }
+        text
+    }
+
+    /// All samples of each figure, ours and the peer's, in the order in which they were taken.
+    fn samples(&self) -> String {
+        let mut text = "figure\tunit\tours\tpeer\n".to_owned();
+        for Outcome {
+            figure, ours, peer, ..
+        } in &self.so_far().outcomes
+        {
+            let line = |samples: &Samples| {
+                let samples = samples.iter().map(|sample| format!("{sample:.3e}"));
+                samples.collect::<Vec<_>>().join(" ")
+            };
+            let (name, unit) = (figure.name, figure.unit.label());
+            let _ = writeln!(text, "{name}\t{unit}\t{}\t{}", line(ours), line(peer));
         }
         text
     }
@@ -255,16 +179,22 @@ impl Report {
 
 fn row(outcome: &Outcome) -> String {
     let Outcome {
-        figure, ours, peer, ..
+        figure,
+        ours,
+        peer,
+        ratio,
     } = outcome;
-    let unit = figure.unit.label();
+    let reached = figure.goal.map(|goal| goal.is_reached(ratio.value));
     format!(
-        "| `{}` | {} | {} {unit} | {} {unit} | {:.2} |",
+        "| `{}` | {} | {} {unit} | {} {unit} | {} | {} | {} |",
         figure.name,
         figure.what,
-        number(*ours),
-        number(*peer),
-        outcome.ratio(),
+        number(median(ours)),
+        number(median(peer)),
+        ratio.text(),
+        figure.goal.map(Goal::text).unwrap_or_default(),
+        reached.map_or("", |reached| if reached { "yes" } else { "**no**" }),
+        unit = figure.unit.label(),
     )
 }
 

@@ -8,7 +8,7 @@ use bucket_runtime::{
     pure::{self, PreparedKey},
 };
 
-use crate::trade::{ByHand, Large, by_hand, of_one_key};
+use crate::trade::{ByHand, Trade1000, by_hand, of_one_key};
 
 /// A part of a call that needs no server.
 pub(crate) struct Part {
@@ -67,7 +67,7 @@ pub(crate) const PARTS: [Part; 7] = [
         prepare: || {
             let bucket = bucket();
             Box::new(move || {
-                black_box(pure::read::<Large>(&bucket));
+                black_box(pure::read::<Trade1000>(&bucket));
             })
         },
     },
@@ -113,9 +113,9 @@ fn append(elements_of_statement: usize) -> Box<dyn FnMut()> {
     })
 }
 
-fn items() -> Vec<Large> {
+fn items() -> Vec<Trade1000> {
     let trades = of_one_key(0..ITEMS);
-    trades.into_iter().map(Large::from).collect()
+    trades.into_iter().map(Trade1000::from).collect()
 }
 
 fn key() -> PreparedKey {
