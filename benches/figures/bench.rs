@@ -28,7 +28,7 @@ pub(crate) struct Theme {
 
 /// Figures at the capacities 10, 50 and 1,000, which their names and texts hold, with goals for the three if there are any.
 macro_rules! at_capacities {
-    ($name:ident: $unit:expr, $id:literal - $end:literal, $what:literal - $against:literal $(, to reach $ten:literal $fifty:literal $thousand:literal)?) => {
+    ($name:ident: $unit:expr, $id:literal - $end:expr, $what:literal - $against:expr $(, to reach $ten:literal $fifty:literal $thousand:literal)?) => {
         static $name: [bucket_benches::Figure; 3] = [
             bucket_benches::Figure::new(
                 concat!($id, "10", $end),

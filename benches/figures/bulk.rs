@@ -2,82 +2,54 @@
 
 use std::time::Instant;
 
-use bucket_benches::{Bars, Chart, Figure, Result, Samples, Unit, in_turn, rate};
-use bucket_runtime::{Bucket, bson::Document};
+use bucket_benches::{Bars, Chart, Figure, Result, Samples, Unit, figures, in_turn, rate};
+use bucket_runtime::{Bucket, bson::Document, mongodb::Collection};
 use futures_util::{FutureExt as _, future::BoxFuture};
 use tokio::task::JoinSet;
 
 use crate::{
-    bench::{Bench, Theme},
+    bench::{Bench, Theme, at_capacities},
     peers,
-    trade::{ByHand, Flat, Numbered, Trade, Trade1000, by_hand, of_keys},
+    trade::{ByHand, Flat, Numbered, Trade, Trade50, Trade1000, by_hand, of_keys},
     writers::writes,
 };
 
 pub(crate) const THEME: Theme = Theme {
     name: "bulk",
-    figures: &[
-        &LARGE_VS_TS,
-        &LARGE_VS_FLAT,
-        &LARGE_VS_LIMIT,
-        &SMALL_VS_TS,
-        &SMALL_VS_FLAT,
-        &SMALL_VS_LIMIT,
-        &LARGE_VS_FOUR,
-        &SMALL_VS_FOUR,
-        &KEYS_VS_FLAT,
-        &KEYS_VS_LIMIT,
-    ],
+    figures: &FIGURES,
     measure: |bench| Box::pin(measure(bench)),
 };
 
-static LARGE_VS_TS: Figure = rate_of(
-    "bulk1000_vs_ts",
-    "`append_many` of 200,000 items of 1,000 keys at random, capacity 1,000, against `insert_many` into a time series collection",
-)
-.to_reach(8.0);
-static LARGE_VS_FLAT: Figure = rate_of(
-    "bulk1000_vs_flat",
-    "the same, against `insert_many` into a flat indexed collection",
-)
-.to_reach(6.0);
-static LARGE_VS_LIMIT: Figure = rate_of(
-    "bulk1000_vs_limit",
-    "the same, against `insert_many` of complete buckets built beforehand",
-)
-.to_reach(0.8);
-static SMALL_VS_TS: Figure = rate_of(
-    "bulk10_vs_ts",
-    "`append_many` as above, capacity 10, against `insert_many` into a time series collection",
-)
-.to_reach(5.0);
-static SMALL_VS_FLAT: Figure = rate_of(
-    "bulk10_vs_flat",
-    "the same, against `insert_many` into a flat indexed collection",
-)
-.to_reach(3.0);
-static SMALL_VS_LIMIT: Figure = rate_of(
-    "bulk10_vs_limit",
-    "the same, against `insert_many` of complete buckets built beforehand",
-)
-.to_reach(0.7);
-static LARGE_VS_FOUR: Figure = rate_of(
-    "bulk1000_vs_flat_by_four",
-    "`append_many` as above, capacity 1,000, against four unordered flat `insert_many` at once",
-);
-static SMALL_VS_FOUR: Figure = rate_of(
-    "bulk10_vs_flat_by_four",
-    "`append_many` as above, capacity 10, against four unordered flat `insert_many` at once",
-);
-
-static KEYS_VS_FLAT: Figure = rate_of(
-    "bulk_keys_vs_flat",
-    "`append_many` of 100,000 items of as many new keys, ids with `{#}`, capacity 10, against `insert_many` into a flat indexed collection",
-);
-static KEYS_VS_LIMIT: Figure = rate_of(
-    "bulk_keys_vs_limit",
-    "the same, against `insert_many` of buckets built beforehand, one for each item",
-);
+at_capacities!(VS_FLAT: UNIT,
+    "bulk_" - "_vs_flat",
+    "`append_many` of 200,000 items of 1,000 keys at random, " - ", against four unordered `insert_many` at once into a flat indexed collection",
+    to reach 3.0 5.0 6.0);
+at_capacities!(VS_ONE: UNIT,
+    "bulk_" - "_vs_flat_by_one",
+    "`append_many` of 200,000 items of 1,000 keys at random, " - ", against one ordered `insert_many` into a flat indexed collection");
+at_capacities!(VS_TS: UNIT,
+    "bulk_" - "_vs_ts",
+    "`append_many` of 200,000 items of 1,000 keys at random, " - ", against four unordered `insert_many` at once into a time series collection",
+    to reach 4.0 5.0 6.0);
+at_capacities!(VS_BULK_WRITE: UNIT,
+    "bulk_" - "_vs_bulk_write",
+    "`append_many` of 200,000 items of 1,000 keys at random, " - ", against `Client::bulk_write` of flat inserts, unordered");
+at_capacities!(VS_LIMIT: UNIT,
+    "bulk_" - "_vs_limit",
+    "`append_many` of 200,000 items of 1,000 keys at random, " - ", against `insert_many` of complete buckets built beforehand",
+    to reach 0.7 0.7 0.8);
+static KEYS: [Figure; 2] = [
+    rate_of(
+        "bulk_keys_10_vs_flat",
+        "`append_many` of 100,000 items of as many new keys, ids with `{#}`, capacity 10, against four unordered `insert_many` at once into a flat indexed collection",
+    ),
+    rate_of(
+        "bulk_keys_10_vs_limit",
+        "`append_many` of 100,000 items of as many new keys, ids with `{#}`, capacity 10, against `insert_many` of buckets built beforehand, one for each item",
+    ),
+];
+static FIGURES: [&Figure; 17] =
+    figures(&[&VS_FLAT, &VS_ONE, &VS_TS, &VS_BULK_WRITE, &VS_LIMIT, &KEYS]);
 
 const UNIT: Unit = Unit::ItemsPerSecond;
 
@@ -96,43 +68,49 @@ async fn measure(bench: Bench) -> Result<()> {
     let trades = of_keys(OF_A_KEY * keys, keys, A_YEAR / (OF_A_KEY * keys));
     let series = best_series(&bench, &trades).await?;
     let contestants = [
-        writes(&bench, &trades, ours::<Trade1000>),
-        writes(&bench, &trades, |bench, trades| limit(bench, trades, 1000)),
         writes(&bench, &trades, ours::<Trade>),
+        writes(&bench, &trades, ours::<Trade50>),
+        writes(&bench, &trades, ours::<Trade1000>),
         writes(&bench, &trades, |bench, trades| limit(bench, trades, 10)),
-        writes(&bench, &trades, flat),
+        writes(&bench, &trades, |bench, trades| limit(bench, trades, 50)),
+        writes(&bench, &trades, |bench, trades| limit(bench, trades, 1000)),
         writes(&bench, &trades, flat_by_four),
+        writes(&bench, &trades, flat_by_one),
         writes(&bench, &trades, series),
+        writes(&bench, &trades, bulk_write),
     ];
-    let samples = in_turn(bench.pick(7, 3), contestants).await?;
-    let [large, limit_large, small, limit_small, flat, four, ts] = &samples;
+    let samples = in_turn(bench.pick(9, 3), contestants).await?;
+    let (all_ours, peers) = samples.split_at(3);
+    let [limit_10, limit_50, limit_1000, flat, by_one, ts, bulk_write] = peers else {
+        return Err("another number of peers".into());
+    };
     let report = &bench.report;
-    report.figure(&LARGE_VS_TS, large, ts);
-    report.figure(&LARGE_VS_FLAT, large, flat);
-    report.figure(&LARGE_VS_LIMIT, large, limit_large);
-    report.figure(&SMALL_VS_TS, small, ts);
-    report.figure(&SMALL_VS_FLAT, small, flat);
-    report.figure(&SMALL_VS_LIMIT, small, limit_small);
-    report.figure(&LARGE_VS_FOUR, large, four);
-    report.figure(&SMALL_VS_FOUR, small, four);
-    let bars = Bars::new("Storing 200,000 items of 1,000 keys", UNIT)
-        .group(
-            "capacity 1,000",
-            [
-                ("append_many", large),
-                ("complete buckets, by hand", limit_large),
-                ("flat insert_many", flat),
-                ("time series insert_many", ts),
-            ],
-        )
-        .group(
-            "capacity 10",
-            [
-                ("append_many", small),
-                ("complete buckets, by hand", limit_small),
-            ],
-        );
-    report.chart("bulk", Chart::Bars(bars));
+    for (nth, ours) in all_ours.iter().enumerate() {
+        report.figure(&VS_FLAT[nth], ours, flat);
+        report.figure(&VS_ONE[nth], ours, by_one);
+        report.figure(&VS_TS[nth], ours, ts);
+        if bulk_write.is_empty() {
+            println!("  skipped: this server has no `bulkWrite`, which came with 8.0");
+        } else {
+            report.figure(&VS_BULK_WRITE[nth], ours, bulk_write);
+        }
+        report.figure(&VS_LIMIT[nth], ours, [limit_10, limit_50, limit_1000][nth]);
+    }
+    let mut bars = Bars::new("Storing 200,000 items of 1,000 keys", UNIT);
+    let of_capacities = [
+        ("capacity 10", limit_10),
+        ("capacity 50", limit_50),
+        ("capacity 1,000", limit_1000),
+    ];
+    for ((label, limit), ours) in of_capacities.into_iter().zip(all_ours) {
+        let limit = ("complete buckets, by hand", limit);
+        bars = bars.group(label, [("append_many", ours), limit]);
+    }
+    let peers = [
+        ("flat, four at once", flat),
+        ("time series, four at once", ts),
+    ];
+    report.chart("bulk", Chart::Bars(bars.group("peers", peers)));
     of_new_keys(&bench).await
 }
 
@@ -142,13 +120,13 @@ async fn of_new_keys(bench: &Bench) -> Result<()> {
     let trades = of_keys(keys, keys, 1);
     let contestants = [
         writes(bench, &trades, ours::<Numbered>),
-        writes(bench, &trades, flat),
+        writes(bench, &trades, flat_by_four),
         writes(bench, &trades, |bench, trades| limit(bench, trades, 10)),
     ];
     let samples = in_turn(bench.pick(7, 3), contestants).await?;
     let [ours, flat, limit] = &samples;
-    bench.report.figure(&KEYS_VS_FLAT, ours, flat);
-    bench.report.figure(&KEYS_VS_LIMIT, ours, limit);
+    bench.report.figure(&KEYS[0], ours, flat);
+    bench.report.figure(&KEYS[1], ours, limit);
     Ok(())
 }
 
@@ -188,6 +166,7 @@ async fn limit(bench: Bench, trades: Vec<Flat>, capacity: usize) -> Result<Sampl
     let collection = bench.db.collection::<ByHand>(&bench.fresh("limit"));
     match capacity {
         10 => drop(Trade::buckets_in(collection.clone()).await?),
+        50 => drop(Trade50::buckets_in(collection.clone()).await?),
         _ => drop(Trade1000::buckets_in(collection.clone()).await?),
     }
     let buckets = by_hand(&trades, capacity);
@@ -198,7 +177,7 @@ async fn limit(bench: Bench, trades: Vec<Flat>, capacity: usize) -> Result<Sampl
     Ok(rate)
 }
 
-async fn flat(bench: Bench, trades: Vec<Flat>) -> Result<Samples> {
+async fn flat_by_one(bench: Bench, trades: Vec<Flat>) -> Result<Samples> {
     let collection = peers::flat(&bench.db, &bench.fresh("flat")).await?;
     let started = Instant::now();
     collection.insert_many(&trades).await?;
@@ -207,16 +186,36 @@ async fn flat(bench: Bench, trades: Vec<Flat>) -> Result<Samples> {
     Ok(rate)
 }
 
-/// A peer that knows that its items may be stored in any order.
 async fn flat_by_four(bench: Bench, trades: Vec<Flat>) -> Result<Samples> {
-    let collection = peers::flat(&bench.db, &bench.fresh("flat")).await?;
+    by_four(peers::flat(&bench.db, &bench.fresh("flat")).await?, trades).await
+}
+
+async fn time_series(
+    bench: Bench,
+    trades: Vec<Flat>,
+    granularity: &'static str,
+) -> Result<Samples> {
+    let name = bench.fresh("series");
+    by_four(
+        peers::time_series(&bench.db, &name, granularity).await?,
+        trades,
+    )
+    .await
+}
+
+/// A peer that knows that its items may be stored in any order.
+async fn by_four(collection: Collection<Flat>, mut trades: Vec<Flat>) -> Result<Samples> {
     let all = trades.len();
-    let mut parts: Vec<Vec<Flat>> = trades.chunks(all.div_ceil(4)).map(<[_]>::to_vec).collect();
+    let mut parts = Vec::new();
+    while !trades.is_empty() {
+        parts.push(trades.split_off(trades.len().saturating_sub(all.div_ceil(4))));
+    }
     let started = Instant::now();
     let mut writers = JoinSet::new();
-    for part in parts.drain(..) {
-        let flat = collection.clone();
-        writers.spawn(async move { flat.insert_many(&part).ordered(false).await });
+    // The first part is the last one that was split off.
+    for part in parts.into_iter().rev() {
+        let collection = collection.clone();
+        writers.spawn(async move { collection.insert_many(&part).ordered(false).await });
     }
     while let Some(written) = writers.join_next().await {
         written??;
@@ -226,16 +225,22 @@ async fn flat_by_four(bench: Bench, trades: Vec<Flat>) -> Result<Samples> {
     Ok(rate)
 }
 
-async fn time_series(
-    bench: Bench,
-    trades: Vec<Flat>,
-    granularity: &'static str,
-) -> Result<Samples> {
-    let name = bench.fresh("series");
-    let collection = peers::time_series(&bench.db, &name, granularity).await?;
+/// The driver's call for any statements of any collections; no samples from a server that does not have it.
+async fn bulk_write(bench: Bench, trades: Vec<Flat>) -> Result<Samples> {
+    let version = bench.environment().await?.server;
+    let major = version
+        .split('.')
+        .next()
+        .and_then(|major| major.parse().ok());
+    if major.unwrap_or(0) < 8 {
+        return Ok(Samples::new());
+    }
+    let flat = peers::flat(&bench.db, &bench.fresh("flat")).await?;
     let started = Instant::now();
-    collection.insert_many(&trades).await?;
+    let models = trades.iter().map(|trade| flat.insert_one_model(trade));
+    let models: Vec<_> = models.collect::<std::result::Result<_, _>>()?;
+    bench.db.client().bulk_write(models).ordered(false).await?;
     let rate = rate(trades.len(), started);
-    collection.drop().await?;
+    flat.drop().await?;
     Ok(rate)
 }

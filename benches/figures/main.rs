@@ -7,16 +7,19 @@ mod batcher;
 mod bench;
 mod bulk;
 mod bytes;
+mod cold;
 mod cpu;
 mod curve;
 mod derive_check;
 mod filtered;
+mod fresh;
 mod handles;
 mod hot;
 mod line;
 mod lone;
 mod long_load;
 mod many_keys;
+mod memory;
 mod migrate;
 mod newest;
 mod outlier;
@@ -25,6 +28,7 @@ mod parts;
 mod peers;
 mod processes;
 mod pushes;
+mod rollup;
 mod sizes;
 mod steady;
 mod stream;
@@ -43,6 +47,9 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/results");
 
 #[tokio::main]
 async fn main() -> ExitCode {
+    if let Some(writing) = memory::Writing::of_this_process() {
+        return finish(writing.carry_out().await);
+    }
     if let Some(order) = processes::Order::of_this_process() {
         return finish(processes::carry_out(order).await);
     }
@@ -69,7 +76,7 @@ async fn run(options: Options) -> Result<()> {
     let report = Report::begin(options);
     let server = Server::start().await?;
     let bench = Bench::new(&server, report.clone()).await?;
-    let themes: [Theme; 23] = [
+    let themes: [Theme; 27] = [
         // First, since memory that another theme has freed would not count.
         long_load::THEME,
         append::THEME,
@@ -83,12 +90,16 @@ async fn run(options: Options) -> Result<()> {
         bulk::THEME,
         pages::THEME,
         newest::THEME,
+        fresh::THEME,
+        cold::THEME,
         stream::THEME,
         parts::THEME,
         filtered::THEME,
+        rollup::THEME,
         archive::THEME,
         migrate::THEME,
         bytes::THEME,
+        memory::THEME,
         sizes::THEME,
         outlier::THEME,
         pushes::THEME,

@@ -35,13 +35,18 @@ pub(crate) async fn time_series(
         "minutes" => TimeseriesGranularity::Minutes,
         _ => TimeseriesGranularity::Hours,
     };
-    let options = TimeseriesOptions::builder()
+    let create = db.create_collection(name);
+    create.timeseries(series(granularity)).await?;
+    Ok(db.collection(name))
+}
+
+/// The options of [`time_series`].
+pub(crate) fn series(granularity: TimeseriesGranularity) -> TimeseriesOptions {
+    TimeseriesOptions::builder()
         .time_field("date")
         .meta_field("customerId".to_owned())
         .granularity(granularity)
-        .build();
-    db.create_collection(name).timeseries(options).await?;
-    Ok(db.collection(name))
+        .build()
 }
 
 /// The index of [`flat`]. A time series collection needs it, too, to be read by customer: servers

@@ -2,57 +2,61 @@
 
 use std::time::Instant;
 
-use bucket_benches::{Bars, Chart, Contestant, Figure, Result, Samples, Unit, in_turn, rate};
-use bucket_runtime::{Buckets, bson::doc, mongodb::Collection};
+use bucket_benches::{
+    Bars, Chart, Contestant, Figure, Result, Samples, Unit, figures, in_turn, rate,
+};
+use bucket_runtime::{Bucket, Buckets, bson::doc, mongodb::Collection};
 use futures_util::TryStreamExt as _;
 
 use crate::{
-    bench::{Bench, Theme},
+    bench::{Bench, Theme, at_capacities},
     cpu::Cpu,
     peers,
-    trade::{ByHand, Flat, Trade1000, by_hand, of_keys},
+    trade::{ByHand, Flat, Quantity, Trade, Trade50, Trade1000, by_hand, of_keys},
 };
 
 pub(crate) const THEME: Theme = Theme {
     name: "stream",
-    figures: &[&VS_FLAT, &VS_TS, &VS_RAW, &CPU_VS_RAW],
+    figures: &FIGURES,
     measure: |bench| Box::pin(measure(bench)),
 };
 
-static VS_FLAT: Figure = Figure::new(
-    "stream_vs_flat",
-    Unit::ItemsPerSecond,
-    "all 10,000 items of a key, capacity 1,000, against a typed find in a flat indexed collection",
-)
-.to_reach(4.0);
-static VS_TS: Figure = Figure::new(
-    "stream_vs_ts",
-    Unit::ItemsPerSecond,
-    "the same, against a time series collection with the same index",
-)
-.to_reach(3.0);
-static VS_RAW: Figure = Figure::new(
-    "stream_vs_raw",
-    Unit::ItemsPerSecond,
-    "the same, against the same buckets read by hand with typed structs",
-)
-.to_reach(0.9);
-static CPU_VS_RAW: Figure = Figure::new(
-    "stream_cpu_vs_raw",
-    Unit::Micros,
-    "the same by CPU time of server and client for each item",
-)
-.to_reach(0.8);
+at_capacities!(VS_FLAT: Unit::ItemsPerSecond,
+    "stream_" - "_vs_flat",
+    "all 10,000 items of a key, " - ", against a typed find in a flat indexed collection",
+    to reach 4.0 4.0 4.0);
+at_capacities!(VS_TS: Unit::ItemsPerSecond,
+    "stream_" - "_vs_ts",
+    "all 10,000 items of a key, " - ", against a time series collection with the same index",
+    to reach 3.0 3.0 3.0);
+static VS_RAW: [Figure; 2] = [
+    Figure::new(
+        "stream_1000_vs_raw",
+        Unit::ItemsPerSecond,
+        "all 10,000 items of a key, capacity 1,000, against the same buckets read by hand with typed structs",
+    )
+    .to_reach(0.9),
+    Figure::new(
+        "stream_1000_cpu_vs_raw",
+        Unit::Micros,
+        "all 10,000 items of a key, capacity 1,000, against the same buckets by hand: CPU time of server and client for each item",
+    )
+    .to_reach(0.8),
+];
+static FIGURES: [&Figure; 8] = figures(&[&VS_FLAT, &VS_TS, &VS_RAW]);
 
 /// The keys are interleaved in the collections, as in practice.
 const KEYS: usize = 20;
 const ITEMS: usize = 10_000;
-const CAPACITY: usize = 1000;
 
 async fn measure(bench: Bench) -> Result<()> {
     let trades = of_keys(KEYS * ITEMS, KEYS, 60);
-    let whole = by_hand(&trades, CAPACITY);
-    let ours = bench.holding::<Trade1000>("stream", &whole).await?;
+    let ten = by_hand(&trades, 10);
+    let ten = bench.holding::<Trade>("stream", &ten).await?;
+    let fifty = by_hand(&trades, 50);
+    let fifty = bench.holding::<Trade50>("stream", &fifty).await?;
+    let thousand = by_hand(&trades, 1000);
+    let ours = bench.holding::<Trade1000>("stream", &thousand).await?;
     let raw = ours.collection().clone_with_type::<ByHand>();
     let flat = peers::flat(&bench.db, &bench.fresh("flat")).await?;
     flat.insert_many(&trades).await?;
@@ -68,7 +72,7 @@ async fn measure(bench: Bench) -> Result<()> {
     });
     let (seconds, minutes, hours) = (seconds.await?, minutes.await?, hours.await?);
 
-    if bench.wants(&[&CPU_VS_RAW]) {
+    if bench.wants(&[&VS_RAW[1]]) {
         let cpu = Cpu::of(&bench).await?;
         let (ours, raw) = (ours.clone(), raw.clone());
         let contestants = [
@@ -76,9 +80,11 @@ async fn measure(bench: Bench) -> Result<()> {
             cpu_per_item(cpu, move |key| buckets(raw.clone(), key)),
         ];
         let [ours, raw] = in_turn(bench.pick(9, 3), contestants).await?;
-        bench.report.figure(&CPU_VS_RAW, &ours, &raw);
+        bench.report.figure(&VS_RAW[1], &ours, &raw);
     }
     let contestants = [
+        Contestant::new(move |round| items(ten.clone(), key(round))),
+        Contestant::new(move |round| items(fifty.clone(), key(round))),
         Contestant::new(move |round| items(ours.clone(), key(round))),
         Contestant::new(move |round| buckets(raw.clone(), key(round))),
         Contestant::new(move |round| documents(flat.clone(), key(round))),
@@ -87,22 +93,26 @@ async fn measure(bench: Bench) -> Result<()> {
         Contestant::new(move |round| documents(hours.clone(), key(round))),
     ];
     let samples = in_turn(bench.pick(60, 15), contestants).await?;
-    let [ours, raw, flat, series @ ..] = &samples;
+    let (all_ours, peers) = samples.split_at(3);
+    let [raw, flat, series @ ..] = peers else {
+        return Err("another number of peers".into());
+    };
+    let series: &[Samples; 3] = series.try_into()?;
     let report = &bench.report;
-    let ts = &series[report.best_of(
-        "time series",
-        Unit::ItemsPerSecond,
-        peers::GRANULARITIES,
-        series,
-    )];
-    report.figure(&VS_FLAT, ours, flat);
-    report.figure(&VS_TS, ours, ts);
-    report.figure(&VS_RAW, ours, raw);
-    let bars = Bars::new("Reading all items of a key", Unit::ItemsPerSecond).group(
+    let unit = Unit::ItemsPerSecond;
+    let ts = &series[report.best_of("time series", unit, peers::GRANULARITIES, series)];
+    for (nth, ours) in all_ours.iter().enumerate() {
+        report.figure(&VS_FLAT[nth], ours, flat);
+        report.figure(&VS_TS[nth], ours, ts);
+    }
+    report.figure(&VS_RAW[0], &all_ours[2], raw);
+    let bars = Bars::new("Reading all items of a key", unit).group(
         "10,000 items, typed",
         [
-            ("items", ours),
-            ("buckets by hand", raw),
+            ("items, capacity 10", &all_ours[0]),
+            ("items, capacity 50", &all_ours[1]),
+            ("items, capacity 1,000", &all_ours[2]),
+            ("buckets by hand, 1,000", raw),
             ("flat find", flat),
             ("time series find", ts),
         ],
@@ -134,13 +144,16 @@ fn key(round: usize) -> i64 {
     (round % KEYS) as i64
 }
 
-async fn items(trades: Buckets<Trade1000>, key: i64) -> Result<Samples> {
+async fn items<T>(trades: Buckets<T>, key: i64) -> Result<Samples>
+where
+    T: Bucket<Key = (i64,)> + Quantity,
+{
     let started = Instant::now();
     let mut items = trades.items(&key).await?;
     let (mut read, mut sum) = (0, 0);
     while let Some(trade) = items.try_next().await? {
         read += 1;
-        sum += i64::from(trade.quantity);
+        sum += i64::from(trade.quantity());
     }
     let samples = rate(read, started);
     check(read, sum)?;

@@ -17,6 +17,11 @@ pub(crate) struct Flat {
     pub(crate) quantity: i32,
 }
 
+/// A field that all of these structs have.
+pub(crate) trait Quantity {
+    fn quantity(&self) -> i32;
+}
+
 /// The README's trade in buckets, and with other id formats and capacities, which are part of the type.
 macro_rules! bucketed {
     ($($name:ident: $id:literal, $capacity:literal;)+) => {$(
@@ -29,6 +34,12 @@ macro_rules! bucketed {
             pub(crate) ticker: String,
             #[serde(rename = "qty")]
             pub(crate) quantity: i32,
+        }
+
+        impl Quantity for $name {
+            fn quantity(&self) -> i32 {
+                self.quantity
+            }
         }
 
         impl From<Flat> for $name {

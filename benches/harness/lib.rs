@@ -38,6 +38,7 @@ pub use crate::{
     figure::{Figure, Unit, figures},
     machine::{
         Environment, cpu_seconds, cpu_seconds_of_children, cpu_seconds_of_threads, peak_memory,
+        resident_memory,
     },
     options::Options,
     pair::{Contestant, Laps, Samples, in_turn, median, rate, split},

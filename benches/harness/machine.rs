@@ -73,13 +73,23 @@ fn ticks(pid: &str, skipped: usize) -> Option<f64> {
 /// begins anew: the next one looks back to this one.
 #[must_use]
 pub fn peak_memory() -> Option<f64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let peak = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kibibytes: f64 = peak.trim().trim_end_matches(" kB").parse().ok()?;
+    let peak = memory("VmHWM:")?;
     // From here on, the peak is what the process has now.
     fs::write("/proc/self/clear_refs", "5").ok()?;
+    Some(peak)
+}
+
+/// The memory that this process has, in megabytes; `None` if the system does not tell.
+#[must_use]
+pub fn resident_memory() -> Option<f64> {
+    memory("VmRSS:")
+}
+
+/// A line of `/proc/self/status`, in megabytes.
+fn memory(name: &str) -> Option<f64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+    let kibibytes: f64 = line.trim().trim_end_matches(" kB").parse().ok()?;
     Some(kibibytes * 1024.0 / 1e6)
 }
 

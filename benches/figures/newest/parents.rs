@@ -43,9 +43,9 @@ macro_rules! of {
                 concat!("page_next_", $parent),
                 Unit::Micros,
                 concat!(
-                    "the ten items of ",
+                    "the ten items after the newest ten, by a token, of ",
                     $what,
-                    " after the newest ten, by a token, against a flat indexed collection"
+                    ", against a flat indexed collection"
                 ),
             )
             .to_reach(1.0),
@@ -53,9 +53,9 @@ macro_rules! of {
                 concat!("page_next_", $parent, "_cpu"),
                 Unit::Micros,
                 concat!(
-                    "the ten items of ",
+                    "the ten items after the newest ten, of ",
                     $what,
-                    " after the newest ten, against a flat collection: CPU time of the server"
+                    ", against a flat collection: CPU time of the server"
                 ),
             )
             .to_reach(1.0),
@@ -63,8 +63,10 @@ macro_rules! of {
     };
 }
 
-pub(super) static OUTLIER: [Figure; 4] = of!("outlier", "a parent of 2,000 items with a threshold of 50");
-pub(super) static TYPICAL: [Figure; 4] = of!("typical", "a parent of 40 items with a threshold of 50");
+pub(super) static OUTLIER: [Figure; 4] =
+    of!("outlier", "a parent of 2,000 items with a threshold of 50");
+pub(super) static TYPICAL: [Figure; 4] =
+    of!("typical", "a parent of 40 items with a threshold of 50");
 
 /// The number of the figures.
 pub(super) const FIGURES: usize = 8;
