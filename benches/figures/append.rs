@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use bucket_benches::{Chart, Contestant, Curves, Figure, Result, Unit, in_turn};
-use bucket_runtime::{Bucket, bson::Document};
+use bucket_runtime::{Bucket, Buckets, bson::Document};
 
 use crate::{
     bench::{Bench, Theme},
     peers,
-    trade::{ByHand, Flat, Trade, by_hand, trade},
+    trade::{ByHand, Flat, Trade, Trade50, Trade1000, by_hand, of_one_key, trade},
 };
 
 pub(crate) const THEME: Theme = Theme {
@@ -21,6 +21,8 @@ pub(crate) const THEME: Theme = Theme {
         &LEN_50000,
         &VS_UPSERT,
         &VS_EXACT_ID,
+        &FIFTY,
+        &THOUSAND,
     ],
     measure: |bench| Box::pin(measure(bench)),
 };
@@ -28,27 +30,37 @@ pub(crate) const THEME: Theme = Theme {
 static LEN_0: Figure = Figure::new(
     "append_len_0",
     Unit::Micros,
-    "append by one writer to a new key, against flat `insert_one`",
+    "append by one writer to a new key, capacity 10, against flat `insert_one`",
 )
 .to_reach(1.1);
 static LEN_100: Figure = after(
     "append_len_100",
-    "the same after 100 full buckets of the key",
+    "append by one writer after 100 full buckets of the key, capacity 10, against flat `insert_one`",
 )
 .to_reach(1.1);
 static LEN_1000: Figure = after(
     "append_len_1000",
-    "append after 1,000 full buckets of the key, against flat `insert_one`",
+    "append by one writer after 1,000 full buckets of the key, capacity 10, against flat `insert_one`",
 );
-static LEN_10000: Figure = after("append_len_10000", "the same after 10,000").to_reach(1.1);
-static LEN_50000: Figure = after("append_len_50000", "the same after 50,000").to_reach(1.1);
+static LEN_10000: Figure = after("append_len_10000", "append by one writer after 10,000 full buckets of the key, capacity 10, against flat `insert_one`").to_reach(1.1);
+static LEN_50000: Figure = after("append_len_50000", "append by one writer after 50,000 full buckets of the key, capacity 10, against flat `insert_one`").to_reach(1.1);
 static VS_UPSERT: Figure = after(
     "append_len_10000_vs_upsert",
-    "append after 10,000 full buckets of the key, against the manual's upsert",
+    "append by one writer after 10,000 full buckets of the key, capacity 10, against the manual's upsert",
 );
 static VS_EXACT_ID: Figure = after(
     "append_len_10000_vs_exact_id",
-    "append after 10,000 full buckets of the key, against an upsert by hand that knows the id of the open bucket",
+    "append by one writer after 10,000 full buckets of the key, capacity 10, against an upsert by hand that knows the id of the open bucket",
+);
+
+static FIFTY: Figure = after(
+    "append_50_items_100000",
+    "append by one writer after 100,000 items of the key, capacity 50, against flat `insert_one`",
+)
+.to_reach(1.1);
+static THOUSAND: Figure = after(
+    "append_1000_items_100000",
+    "append by one writer after 100,000 items of the key, capacity 1,000, against flat `insert_one`",
 );
 
 const fn after(name: &'static str, what: &'static str) -> Figure {
@@ -102,6 +114,39 @@ async fn measure(bench: Bench) -> Result<()> {
         bench.db.drop().await?;
     }
     bench.report.chart("append", Chart::Curves(curves));
+    if bench.wants(&[&FIFTY, &THOUSAND]) {
+        larger(&bench).await?;
+    }
+    Ok(())
+}
+
+/// Larger buckets, after as many items as 10,000 buckets of 10 have.
+async fn larger(bench: &Bench) -> Result<()> {
+    const ITEMS: usize = 100_000;
+    let trades = of_one_key(0..ITEMS);
+    let fifty: Buckets<Trade50> = bench.holding("append", &by_hand(&trades, 50)).await?;
+    let thousand: Buckets<Trade1000> = bench.holding("append", &by_hand(&trades, 1000)).await?;
+    let flat = peers::flat(&bench.db, &bench.fresh("flat")).await?;
+    flat.insert_many(&trades).await?;
+    // Fifty calls make a sample, since one in fifty opens a bucket.
+    let inputs = |round| of_one_key(range(ITEMS + round * CALLS, CALLS));
+    let contestants = [
+        Contestant::calls(CALLS as u32, inputs, move |trade: Flat| {
+            let trades = fifty.clone();
+            async move { Ok(trades.append(&trade.into()).await.map(drop)?) }
+        }),
+        Contestant::calls(CALLS as u32, inputs, move |trade: Flat| {
+            let trades = thousand.clone();
+            async move { Ok(trades.append(&trade.into()).await.map(drop)?) }
+        }),
+        Contestant::calls(CALLS as u32, inputs, move |trade: Flat| {
+            let flat = flat.clone();
+            async move { Ok(flat.insert_one(&trade).await.map(drop)?) }
+        }),
+    ];
+    let [fifty, thousand, flat] = in_turn(bench.pick(40, 5), contestants).await?;
+    bench.report.figure(&FIFTY, &fifty, &flat);
+    bench.report.figure(&THOUSAND, &thousand, &flat);
     Ok(())
 }
 

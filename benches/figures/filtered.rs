@@ -29,7 +29,7 @@ static VS_INDEXED: Figure = Figure::new(
 static VS_FLAT: Figure = Figure::new(
     "filtered_vs_flat",
     Unit::Micros,
-    "the same, against a flat collection with an index on key and time",
+    "100 of a key's 10,000 items by a field, capacity 1,000, no index for the field, against a flat collection with an index on key and time",
 )
 .to_reach(0.33);
 

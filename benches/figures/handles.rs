@@ -22,7 +22,7 @@ pub(crate) const THEME: Theme = Theme {
 static MANY_VS_SOME: Figure = Figure::new(
     "append_100_handles_vs_16",
     Unit::ItemsPerSecond,
-    "append trades of the moment to three keys by 100 handles with a writer each, against 16 such handles",
+    "append trades of the moment to three keys by 100 handles with a writer each, capacity 10, against 16 such handles",
 )
 .to_reach(0.9);
 

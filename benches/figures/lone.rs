@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use bucket_benches::{Contestant, Figure, Result, Samples, Unit, in_turn};
+use bucket_benches::{Contestant, Figure, Result, Unit, in_turn, split};
 use bucket_runtime::{
     Bucket,
     bson::Document,
@@ -28,13 +28,13 @@ pub(crate) const THEME: Theme = Theme {
 static SERVER: Figure = Figure::new(
     "lone_append_server_cpu",
     Unit::Micros,
-    "append by one writer to one key with `w: 1`, against flat `insert_one`: CPU time of the server for each item",
+    "append by one writer to one key with `w: 1`, capacity 10, against flat `insert_one`: CPU time of the server for each item",
 )
 .to_reach(1.8);
 static CLIENT: Figure = Figure::new(
     "lone_append_client_cpu",
     Unit::Micros,
-    "the same, CPU time of the client for each item",
+    "append by one writer to one key with `w: 1`, capacity 10, against flat `insert_one`: CPU time of the client for each item",
 )
 .to_reach(1.25);
 static BY_HAND_SERVER: Figure = Figure::new(
@@ -81,10 +81,7 @@ async fn measure(bench: Bench) -> Result<()> {
             .await?,
         ];
     let samples = in_turn(bench.pick(9, 3), contestants).await?;
-    let [ours, by_hand, flat] = samples.map(|samples| {
-        let side = |nth| Samples::from_iter(samples.iter().skip(nth).step_by(2).copied());
-        [side(0), side(1)]
-    });
+    let [ours, by_hand, flat] = samples.map(|samples| split::<2>(&samples));
     bench.report.figure(&SERVER, &ours[0], &flat[0]);
     bench.report.figure(&CLIENT, &ours[1], &flat[1]);
     bench.report.figure(&BY_HAND_SERVER, &by_hand[0], &flat[0]);

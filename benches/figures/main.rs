@@ -19,7 +19,6 @@ mod line;
 mod lone;
 mod long_load;
 mod many_keys;
-mod memory;
 mod migrate;
 mod newest;
 mod outlier;
@@ -28,6 +27,7 @@ mod parts;
 mod peers;
 mod processes;
 mod pushes;
+mod resident;
 mod rollup;
 mod sizes;
 mod steady;
@@ -47,7 +47,7 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/results");
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    if let Some(writing) = memory::Writing::of_this_process() {
+    if let Some(writing) = resident::Writing::of_this_process() {
         return finish(writing.carry_out().await);
     }
     if let Some(order) = processes::Order::of_this_process() {
@@ -99,7 +99,7 @@ async fn run(options: Options) -> Result<()> {
         archive::THEME,
         migrate::THEME,
         bytes::THEME,
-        memory::THEME,
+        resident::THEME,
         sizes::THEME,
         outlier::THEME,
         pushes::THEME,

@@ -15,6 +15,7 @@ use bucket_runtime::{
 };
 
 use crate::{
+    batcher::inserts,
     bench::{Bench, Theme},
     peers,
     trade::{Flat, Trade, trade},
@@ -29,19 +30,19 @@ pub(crate) const THEME: Theme = Theme {
 
 static TWO_VS_FLAT: Figure = items(
     "append_hot_2_processes_vs_flat",
-    "append by two processes of 32 writers to one key, against flat `insert_one` by as many",
+    "append by two processes of 32 writers to one key, capacity 10, against flat inserts in batches by as many",
 );
 static FOUR_VS_FLAT: Figure = items(
     "append_hot_4_processes_vs_flat",
-    "the same with four processes",
+    "append by four processes of 32 writers to one key, capacity 10, against flat inserts in batches by as many",
 );
 static TWO_VS_ONE: Figure = items(
     "append_hot_2_processes_vs_1",
-    "append by two processes of 32 writers to one key, all together, against one process",
+    "append by two processes of 32 writers to one key, capacity 10, all together, against one process",
 );
 static FOUR_VS_ONE: Figure = items(
     "append_hot_4_processes_vs_1",
-    "the same with four processes",
+    "append by four processes of 32 writers to one key, capacity 10, all together, against one process",
 );
 
 const fn items(name: &'static str, what: &'static str) -> Figure {
@@ -69,7 +70,7 @@ async fn measure(bench: Bench) -> Result<()> {
     report.figure(&FOUR_VS_FLAT, four, flat_four);
     report.figure(&TWO_VS_ONE, two, one);
     report.figure(&FOUR_VS_ONE, four, one);
-    let pair = |ours, flat| [("append", ours), ("flat insert_one", flat)];
+    let pair = |ours, flat| [("append", ours), ("flat, batched", flat)];
     let bars = Bars::new(
         "Appends to one key by several processes",
         Unit::ItemsPerSecond,
@@ -250,11 +251,11 @@ pub(crate) async fn carry_out(order: Order) -> Result<()> {
         })
         .await?;
     } else {
-        let flat = db.collection::<Flat>(&order.collection);
+        let batcher = inserts(&db.collection(&order.collection));
         wait_for_the_word()?;
         by_writers(trades, move |trade: Flat| {
-            let flat = flat.clone();
-            async move { Ok(flat.insert_one(&trade).await.map(drop)?) }
+            let batcher = batcher.clone();
+            async move { batcher.put(trade).await }
         })
         .await?;
     }

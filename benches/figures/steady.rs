@@ -13,8 +13,9 @@ use futures_util::future::BoxFuture;
 use self::minutes::{TURNS_A_MINUTE, Turn, Turns, Writers};
 use crate::{
     bench::{Bench, Theme},
+    peers::SPARSE,
     trade::{Flat, Numbered, Numbered50, Trade, Trade50, of_one_key},
-    writers::{append, insert, writes},
+    writers::{append, insert, insert_batched, series_batched, writes},
 };
 
 pub(crate) const THEME: Theme = Theme {
@@ -23,16 +24,36 @@ pub(crate) const THEME: Theme = Theme {
     measure: |bench| Box::pin(measure(bench)),
 };
 
-static VS_FLAT: Figure = Figure::new(
-    "append_steady_vs_flat",
-    Unit::ItemsPerSecond,
-    "40,000 appends by 32 writers to one key, against flat `insert_one`",
-);
-static NO_HISTORY_VS_FLAT: Figure = Figure::new(
-    "append_steady_no_history_vs_flat",
-    Unit::ItemsPerSecond,
-    "the same, on a server that keeps no history for snapshot reads (`minSnapshotHistoryWindowInSeconds: 0`)",
-);
+static SHORT: [Figure; 6] = [
+    rate(
+        "append_steady_10_vs_flat",
+        "40,000 appends by 32 writers to one key, capacity 10, against flat inserts in batches",
+    ),
+    rate(
+        "append_steady_10_vs_ts",
+        "40,000 appends by 32 writers to one key, capacity 10, against inserts in batches into a time series collection",
+    ),
+    rate(
+        "append_steady_10_vs_unbatched",
+        "40,000 appends by 32 writers to one key, capacity 10, against unbatched flat `insert_one`",
+    ),
+    rate(
+        "append_steady_10_no_history_vs_flat",
+        "40,000 appends by 32 writers to one key, capacity 10, against flat inserts in batches, on a server that keeps no history for snapshot reads (`minSnapshotHistoryWindowInSeconds: 0`)",
+    ),
+    rate(
+        "append_steady_50_vs_flat",
+        "40,000 appends by 32 writers to one key, capacity 50, against flat inserts in batches",
+    ),
+    rate(
+        "append_steady_50_vs_ts",
+        "40,000 appends by 32 writers to one key, capacity 50, against inserts in batches into a time series collection",
+    ),
+];
+
+const fn rate(name: &'static str, what: &'static str) -> Figure {
+    Figure::new(name, Unit::ItemsPerSecond, what)
+}
 
 /// Writers and a struct, measured for six minutes.
 struct Curve {
@@ -59,7 +80,7 @@ macro_rules! curves {
                 static RATE: Figure = Figure::new(
                     concat!("append_steady_", $name),
                     Unit::ItemsPerSecond,
-                    concat!("append to one key in the sixth minute, handles × writers, capacity, ordinal: ", $name, ", against flat `insert_one`"),
+                    concat!("append to one key in the sixth minute, handles × writers, capacity, ordinal: ", $name, ", against flat inserts in batches"),
                 )$(.to_reach($rate))?;
                 &RATE
             },
@@ -81,7 +102,7 @@ macro_rules! curves {
             },
             cold: {
                 static COLD: Figure = Figure::new(
-                    concat!("append_steady_", $name, "_cold"),
+                    concat!("append_steady_", $name, "_beside"),
                     Unit::Micros,
                     "an append to the key before the busy one, against one to a collection without a busy key",
                 ).to_reach(1.1);
@@ -101,19 +122,23 @@ curves! {
     "1x32_10_number": 1 x 32, Numbered;
     "4x8_10_number": 4 x 8, Numbered;
     "1x1_50_date": 1 x 1, Trade50, decay 0.9, cpu 1.3;
-    "1x8_50_date": 1 x 8, Trade50, decay 0.9, cpu 1.3, at least 1.0 of flat;
-    "1x32_50_date": 1 x 32, Trade50, decay 0.9, cpu 1.3, at least 3.0 of flat;
+    "1x8_50_date": 1 x 8, Trade50, decay 0.9, cpu 1.3, at least 0.9 of flat;
+    "1x32_50_date": 1 x 32, Trade50, decay 0.9, cpu 1.3, at least 0.9 of flat;
     "4x8_50_date": 4 x 8, Trade50, decay 0.9, cpu 1.3;
     "1x1_50_number": 1 x 1, Numbered50, decay 0.9, cpu 1.3;
-    "1x8_50_number": 1 x 8, Numbered50, decay 0.9, cpu 1.3, at least 1.0 of flat;
-    "1x32_50_number": 1 x 32, Numbered50, decay 0.9, cpu 1.3, at least 3.0 of flat;
+    "1x8_50_number": 1 x 8, Numbered50, decay 0.9, cpu 1.3, at least 0.9 of flat;
+    "1x32_50_number": 1 x 32, Numbered50, decay 0.9, cpu 1.3, at least 0.9 of flat;
     "4x8_50_number": 4 x 8, Numbered50, decay 0.9, cpu 1.3;
 }
 
-const FIGURES: [&Figure; 2 + 4 * CURVES.len()] = {
-    let mut all = [&VS_FLAT; 2 + 4 * CURVES.len()];
-    all[1] = &NO_HISTORY_VS_FLAT;
+const FIGURES: [&Figure; SHORT.len() + 4 * CURVES.len()] = {
+    let mut all = [&SHORT[0]; SHORT.len() + 4 * CURVES.len()];
     let mut at = 0;
+    while at < SHORT.len() {
+        all[at] = &SHORT[at];
+        at += 1;
+    }
+    at = 0;
     while at < CURVES.len() {
         let Curve {
             rate,
@@ -122,10 +147,10 @@ const FIGURES: [&Figure; 2 + 4 * CURVES.len()] = {
             cold,
             ..
         } = CURVES[at];
-        all[2 + 4 * at] = rate;
-        all[3 + 4 * at] = decay;
-        all[4 + 4 * at] = cpu;
-        all[5 + 4 * at] = cold;
+        all[SHORT.len() + 4 * at] = rate;
+        all[SHORT.len() + 1 + 4 * at] = decay;
+        all[SHORT.len() + 2 + 4 * at] = cpu;
+        all[SHORT.len() + 3 + 4 * at] = cold;
         at += 1;
     }
     all
@@ -141,20 +166,34 @@ async fn measure(bench: Bench) -> Result<()> {
     if bench.report.options().long {
         return curves(&bench).await;
     }
-    if !bench.wants(&[&VS_FLAT, &NO_HISTORY_VS_FLAT]) {
+    if !bench.wants(&SHORT.each_ref()) {
         println!("  takes six minutes: add `--long`");
         return Ok(());
     }
     let trades = of_one_key(0..bench.pick(40_000, 4000));
     let contestants = [
-        append_with(&bench, &trades, HISTORY),
-        append_with(&bench, &trades, 0),
+        writes(&bench, &trades, append::<Trade>),
+        without_history(&bench, &trades),
+        writes(&bench, &trades, append::<Trade50>),
+        writes(&bench, &trades, insert_batched),
+        writes(&bench, &trades, |bench, trades| {
+            series_batched(bench, trades, SPARSE)
+        }),
         writes(&bench, &trades, insert),
     ];
-    let samples = in_turn(bench.pick(3, 1), contestants).await?;
-    let [ours, no_history, flat] = &samples;
-    bench.report.figure(&VS_FLAT, ours, flat);
-    bench.report.figure(&NO_HISTORY_VS_FLAT, no_history, flat);
+    let samples = in_turn(bench.pick(4, 1), contestants).await?;
+    let [ten, no_history, fifty, flat, ts, unbatched] = &samples;
+    let rows = [
+        (ten, flat),
+        (ten, ts),
+        (ten, unbatched),
+        (no_history, flat),
+        (fifty, flat),
+        (fifty, ts),
+    ];
+    for (figure, (ours, peer)) in SHORT.iter().zip(rows) {
+        bench.report.figure(figure, ours, peer);
+    }
     Ok(())
 }
 
@@ -228,7 +267,7 @@ fn chart(turns: &Turns) -> Curves {
         "One busy key",
         Unit::ItemsPerSecond,
         "minutes",
-        ["append", "flat insert_one"],
+        ["append", "flat, batched"],
     );
     let minutes = turns
         .ours
@@ -242,9 +281,9 @@ fn chart(turns: &Turns) -> Curves {
     curves
 }
 
-fn append_with(bench: &Bench, trades: &[Flat], history: i32) -> Contestant {
-    writes(bench, trades, move |bench: Bench, trades| async move {
-        keep_history(&bench, history).await?;
+fn without_history(bench: &Bench, trades: &[Flat]) -> Contestant {
+    writes(bench, trades, |bench: Bench, trades| async move {
+        keep_history(&bench, 0).await?;
         let rate = append::<Trade>(bench.clone(), trades).await;
         keep_history(&bench, HISTORY).await?;
         rate

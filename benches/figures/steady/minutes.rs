@@ -17,7 +17,7 @@ use bucket_runtime::{
     Bucket, Buckets,
     bson::{Bson, Document, doc},
     mongodb::{
-        Client, Collection,
+        Client,
         event::{EventHandler, command::CommandEvent},
         options::ClientOptions,
     },
@@ -25,6 +25,7 @@ use bucket_runtime::{
 use futures_util::future::BoxFuture;
 
 use crate::{
+    batcher::inserts,
     bench::Bench,
     cpu::Cpu,
     peers,
@@ -92,9 +93,10 @@ where
         let buckets = ours[nth % ours.len()].clone();
         Box::pin(async move { Ok(buckets.append(&trade.into()).await.map(drop)?) })
     });
+    let batcher = inserts(&flat);
     let insert: Write = Arc::new(move |_, trade| {
-        let flat: Collection<Flat> = flat.clone();
-        Box::pin(async move { Ok(flat.insert_one(&trade).await.map(drop)?) })
+        let batcher = batcher.clone();
+        Box::pin(async move { batcher.put(trade).await })
     });
     let (next, next_flat) = (Arc::default(), Arc::default());
     let all = writers.handles * writers.each;

@@ -18,24 +18,24 @@ use crate::{
 };
 
 pub(crate) const THEME: Theme = Theme {
-    name: "memory",
+    name: "resident",
     figures: &[&ONE_KEY, &MANY_KEYS],
     measure: |bench| Box::pin(measure(bench)),
 };
 
 static ONE_KEY: Figure = Figure::new(
-    "memory_1_key",
+    "resident_1_key",
     Unit::Megabytes,
     "memory of a process whose 32 writers have appended 100,000 items to one key, capacity 10, against one that inserted flat ones in batches",
 );
 static MANY_KEYS: Figure = Figure::new(
-    "memory_100000_keys",
+    "resident_100000_keys",
     Unit::Megabytes,
     "memory of a process whose 32 writers have appended 100,000 items to as many keys, capacity 10, against one that inserted flat ones in batches",
 );
 
 /// The variable that makes this program write and say how much memory it has then.
-const VARIABLE: &str = "BUCKET_BENCHES_MEMORY";
+const VARIABLE: &str = "BUCKET_BENCHES_RESIDENT";
 
 async fn measure(bench: Bench) -> Result<()> {
     let items = bench.pick(100_000, 5000);
