@@ -3,7 +3,7 @@
 //! The server has a cache of its own of 0.25 GB, the least that it takes. The operating system may keep the files in
 //! memory, so a disk is not necessarily read.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use bucket_benches::{Contestant, Figure, Result, Unit, in_turn, split};
 use bucket_runtime::{
@@ -112,6 +112,7 @@ async fn measure(bench: Bench) -> Result<()> {
         .collect::<String>()
         .into();
     let cpu = Cpu::of(&bench).await?;
+    let started = Instant::now();
     let contestants = [
         read(
             &bench,
@@ -132,6 +133,7 @@ async fn measure(bench: Bench) -> Result<()> {
             flat(insert(&bench, threads, &source).await?),
         ),
     ];
+    println!("  loaded in {:.0} s", started.elapsed().as_secs_f64());
     let samples = in_turn(bench.pick(12, 3), contestants).await?;
     let [ten, fifty, flat] = &samples.map(|samples| split::<3>(&samples));
     for (figures, ours) in [(&TEN, ten), (&FIFTY, fifty)] {

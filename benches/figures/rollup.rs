@@ -28,7 +28,7 @@ at_capacities!(VS_FLAT: Unit::Micros,
 at_capacities!(VS_TS: Unit::Micros,
     "rollup_" - "_vs_ts",
     "the sum of a field of a key's 10,000 items by `rollup`, " - ", against `$group` on a time series collection with an index on key and time",
-    to reach 0.5 0.2 0.2);
+    to reach 1.0 1.0 0.5);
 at_capacities!(CPU_VS_FLAT: Unit::Micros,
     "rollup_" - "_cpu_vs_flat",
     "the sum of a field of a key's 10,000 items by `rollup`, " - ", against `$group` on a flat collection: CPU time of the server");

@@ -1,6 +1,7 @@
 //! Prints figures, and writes them as tables.
 
 use std::{
+    collections::BTreeMap,
     fmt::Write as _,
     fs,
     path::Path,
@@ -127,7 +128,7 @@ impl Report {
     ///
     /// When a file cannot be written.
     pub fn end(&self, environment: &Environment, results: &Path) -> Result<()> {
-        let table = self.table(environment);
+        let table = self.table(environment, &Others::of(results, &environment.server));
         println!("\n{table}");
         if !self.options.keeps_charts() {
             return Ok(());
@@ -144,13 +145,20 @@ impl Report {
         Ok(())
     }
 
-    fn table(&self, environment: &Environment) -> String {
+    fn table(&self, environment: &Environment, others: &Others) -> String {
         let mut text = format!("{}\n\n", environment.line());
-        text +=
-            "| figure | what against what | ours | peer | ratio (95 %) | to reach | reached |\n";
-        text += "| --- | --- | ---: | ---: | ---: | --- | --- |\n";
+        text += "| figure | what against what | ours | peer | ratio (95 %) | to reach | reached |";
+        let _ = writeln!(
+            text,
+            "{}",
+            others.column(|server| format!("ratio on {server}"))
+        );
+        text += "| --- | --- | ---: | ---: | ---: | --- | --- |";
+        let _ = writeln!(text, "{}", others.column(|_| "---:".to_owned()));
         for outcome in &self.so_far().outcomes {
-            let _ = writeln!(text, "{}", row(outcome));
+            let name = outcome.figure.name;
+            let ratio = |_: &str| others.ratios.get(name).cloned().unwrap_or_default();
+            let _ = writeln!(text, "{}{}", row(outcome), others.column(ratio));
         }
         text
     }
@@ -174,6 +182,47 @@ impl Report {
 
     fn so_far(&self) -> MutexGuard<'_, SoFar> {
         self.so_far.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The ratios of another server, whose table stands in a folder beside this one's.
+#[derive(Default)]
+struct Others {
+    server: Option<String>,
+    ratios: BTreeMap<String, String>,
+}
+
+impl Others {
+    /// Those of the server with the lowest version, if there are several. Without a table there is no column.
+    fn of(results: &Path, server: &str) -> Self {
+        let folders = fs::read_dir(results).into_iter().flatten().flatten();
+        let names = folders.filter_map(|folder| folder.file_name().into_string().ok());
+        let mut tables: Vec<_> = names
+            .filter(|name| name != server)
+            .filter_map(|name| {
+                let table = fs::read_to_string(results.join(&name).join("table.md"));
+                Some((name, table.ok()?))
+            })
+            .collect();
+        tables.sort();
+        let Some((server, table)) = tables.into_iter().next() else {
+            return Self::default();
+        };
+        let ratios = table.lines().filter_map(|line| {
+            let mut cells = line.split(" | ");
+            let name = cells.next()?.strip_prefix("| `")?.strip_suffix('`')?;
+            Some((name.to_owned(), cells.nth(3)?.to_owned()))
+        });
+        Self {
+            server: Some(server),
+            ratios: ratios.collect(),
+        }
+    }
+
+    /// A cell of the further column, if there is one.
+    fn column(&self, cell: impl Fn(&str) -> String) -> String {
+        let server = self.server.as_ref();
+        server.map_or_else(String::new, |server| format!(" {} |", cell(server)))
     }
 }
 
@@ -201,4 +250,40 @@ fn row(outcome: &Outcome) -> String {
 /// A number for programs, without separators.
 fn plain(value: f64) -> String {
     number(value).replace(',', "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Environment, Figure, Options, Others, Report, Unit, fs};
+
+    #[test]
+    fn a_table_repeats_the_ratios_of_the_other_server() -> crate::Result<()> {
+        static FIGURE: Figure =
+            Figure::new("speed", Unit::Micros, "ours, against theirs").to_reach(1.0);
+        let folder = std::env::temp_dir().join(format!("bucket_benches_{}", std::process::id()));
+        let table = |server: &str| {
+            let report = Report::begin(Options::default());
+            report.figure(&FIGURE, &vec![2.0; 3], &vec![4.0; 3]);
+            let environment = Environment {
+                date: "2023-10-26".to_owned(),
+                server: server.to_owned(),
+                driver: "3.9.1".to_owned(),
+            };
+            report.table(&environment, &Others::of(&folder, server))
+        };
+        let row =
+            "| `speed` | ours, against theirs | 2.00 us | 4.00 us | 0.50 (0.50–0.50) | ≤ 1 | yes |";
+        let alone = table("6.0.5");
+        assert!(alone.ends_with(&format!("{row}\n")), "{alone}");
+        fs::create_dir_all(folder.join("6.0.5"))?;
+        fs::write(folder.join("6.0.5/table.md"), alone)?;
+        let beside = table("8.2.0");
+        fs::remove_dir_all(&folder)?;
+        assert!(beside.contains("| ratio on 6.0.5 |\n"), "{beside}");
+        assert!(
+            beside.ends_with(&format!("{row} 0.50 (0.50–0.50) |\n")),
+            "{beside}"
+        );
+        Ok(())
+    }
 }
