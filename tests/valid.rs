@@ -60,7 +60,6 @@ fixtures! {
         in_macro
         in_macro_serde
         indexes
-        key_words
         left_out
         max_bytes
         millis

@@ -7,7 +7,6 @@ mod expansions;
 mod fuzz;
 mod help;
 mod id_format;
-mod key_words;
 mod messages;
 mod names;
 mod runtime;

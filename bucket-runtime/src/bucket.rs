@@ -30,7 +30,7 @@ pub type KeyRef<'k, T> = <<T as Bucket>::Key as Key>::Ref<'k>;
 #[diagnostic::on_unimplemented(
     message = "the buckets of `{Self}` are not time windows",
     label = "its id format does not end in a window",
-    note = "help: end the id format in a window, such as `{{at/1h}}`, or write `by(at, 1h)`"
+    note = "help: end the id format in a window, such as `{{at/1h}}`"
 )]
 pub trait Windowed: Bucket {}
 

@@ -2,7 +2,6 @@
 
 mod expiry;
 mod id_format;
-mod key;
 mod names;
 mod rollup;
 mod serde;
@@ -81,7 +80,6 @@ pub(crate) fn check<'a>(
         check_limit(model.input, capacity, "a bucket", &mut errors);
     }
     id_format::check(model, is_struct, &mut errors);
-    key::check(model, is_struct, &mut errors);
     expiry::check(model, &mut errors);
     check_indexes(&BUCKET, "index", &model.fields, &mut errors);
     // The indexes over `_id`, of open buckets, of expiry, and of the unique field.
@@ -112,15 +110,10 @@ fn complete<'a>(model: &'a BucketModel<'a>) -> Option<BucketChecked<'a>> {
 }
 
 fn check_required_keys(model: &BucketModel<'_>, errors: &mut Errors) {
-    let mut required = vec![
+    let required = [
         ("collection", collection_of(model.input)),
         ("id", id_format::example(model)),
         ("capacity", "capacity = 100".to_owned()),
     ];
-    // `key` checks what else there must be, if one of these stands in the place of `id`.
-    let names_fields = |key| model.attr.written.names(key);
-    if ["key", "by", "numbered"].into_iter().any(names_fields) {
-        required.remove(1);
-    }
     check_required(model.input, &BUCKET, &model.attr.written, &required, errors);
 }

@@ -1,8 +1,8 @@
 //! Writes the code of `#[derive(Bucket)]`.
 
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
-use syn::{ext::IdentExt, spanned::Spanned};
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
 
 use crate::{
     check::bucket::{BucketChecked, CheckedOrdinal},
@@ -15,7 +15,6 @@ use crate::{
         reading,
         rollup::{self, Rollups},
         size::{self, Spec},
-        spans::located_at,
         writer::{self, Writer},
     },
     model::{
@@ -194,7 +193,7 @@ fn time(model: &BucketModel<'_>, types: &Types) -> TokenStream {
     let Some(time) = model.time() else {
         return quote!(::core::option::Option::None);
     };
-    let ident = named(time, model.attr.by.iter().map(|by| &by.value.field));
+    let ident = time.ident;
     let to_datetime = types.call(time, &model.attr.krate(), "TimeField", "to_datetime");
     quote!(::core::option::Option::Some(#to_datetime(&self.#ident)))
 }
@@ -270,17 +269,7 @@ fn spec(checked: &BucketChecked<'_>, types: &Types, rollups: &Rollups) -> Spec {
 }
 
 fn borrowed(model: &BucketModel<'_>, types: &Types, key: &Field<'_, Role>) -> TokenStream {
-    let names = model.attr.key.iter().flat_map(|names| &names.value.0);
-    let ident = named(key, names);
+    let ident = key.ident;
     let borrowed = types.call(key, &model.attr.krate(), "KeyField", "borrowed");
     quote!(#borrowed(&self.#ident))
-}
-
-/// The field at the place where the attribute names it, so that editors find that place. Names in an id format
-/// have none.
-fn named<'n>(field: &Field<'_, Role>, mut names: impl Iterator<Item = &'n Ident>) -> TokenStream {
-    match names.find(|name| name.unraw() == field.name) {
-        Some(name) => located_at(field.ident, name.span()),
-        None => field.ident.to_token_stream(),
-    }
 }

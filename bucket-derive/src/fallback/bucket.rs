@@ -9,11 +9,8 @@ use crate::{
     errors::did_you_mean,
     expand::{fields::Fields, fit::Types, generics, rollup::Rollups},
     model::{bucket::BucketModel, guess},
-    parse::id_format::PartKind,
+    parse::id_format::{MAX_KEYS, PartKind},
 };
-
-/// The most fields that a key can have.
-const MAX_KEYS: usize = 6;
 
 /// The calls on the struct itself, each with the number of its arguments.
 pub(crate) const CALLS: [(&str, usize); 17] = [
@@ -115,7 +112,7 @@ fn key_types(model: &BucketModel<'_>) -> Vec<Type> {
         _ => None,
     }));
     // A text with one placeholder is more likely to lack its ordinal than its key.
-    if names.len() > 1 && model.format.ordinal().is_some() || model.attr.id.is_none() {
+    if names.len() > 1 && model.format.ordinal().is_some() {
         names = model.format.keys().collect();
     }
     let known = || model.fields.iter().map(|field| field.name.as_str());

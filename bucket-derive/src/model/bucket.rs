@@ -41,7 +41,8 @@ impl<'a> BucketModel<'a> {
     pub(crate) fn read(input: &'a DeriveInput, errors: &mut Errors) -> Self {
         let attr = BucketAttr::parse(input, errors);
         let serde = serde_attr::Container::read(&input.attrs);
-        let (format, format_errors) = IdFormat::parse(&attr.id_format());
+        let id = attr.id.as_ref().map(|id| id.value.value());
+        let (format, format_errors) = IdFormat::parse(&id.unwrap_or_default());
         let fields = fields(input, &BUCKET, &serde, errors, |name, _| {
             Role::of(name, &format)
         });

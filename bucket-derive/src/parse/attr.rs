@@ -2,7 +2,6 @@
 
 mod bucket;
 mod field;
-mod key;
 mod limit;
 mod nested;
 mod outlier;
@@ -16,7 +15,6 @@ use syn::{Attribute, Meta, Path};
 pub(crate) use self::{
     bucket::{BUCKET, BucketAttr},
     field::{FieldAttr, check_no_attribute},
-    key::By,
     limit::Limit,
     nested::{FIELDS, FieldsAttr},
     outlier::{OUTLIER, OutlierAttr},
@@ -62,14 +60,9 @@ pub(crate) struct Written {
 }
 
 impl Written {
-    /// Whether this key is there, right or misspelled.
-    pub(crate) fn names(&self, key: &str) -> bool {
-        self.keys.iter().any(|written| written == key)
-    }
-
     /// Whether the user meant to give this key.
     pub(crate) fn has(&self, key: &str) -> bool {
-        self.unreadable || self.names(key)
+        self.unreadable || self.keys.iter().any(|written| written == key)
     }
 }
 

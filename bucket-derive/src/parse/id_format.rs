@@ -4,6 +4,9 @@
 
 use std::ops::Range;
 
+/// The most fields that the runtime implements `Key` for.
+pub(crate) const MAX_KEYS: usize = 6;
+
 /// An id format as it was written.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct IdFormat {

@@ -39,7 +39,6 @@ fn id_format() -> impl Strategy<Value = String> {
 fn attribute() -> impl Strategy<Value = String> {
     let token = prop_oneof![
         "collection|id|capacity|items|count|window|rollup|sum|min|max|crate|rename|alias|skip|with|default|bound|rename_all|flatten",
-        "key|by|numbered|millis|1h|0d",
         "extras|reference|threshold|extras_capacity|flag|extra_items|transparent|deny_unknown_fields",
         "=|,|, |::|-|\\(|\\)|\\[\\]",
         "\"[a-z{}_#$.]{0,8}\"|[0-9]{1,50}|1\\.5|'a|self|Self|Self::X|a::b|\"T: Clone\"",

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::support::database::{Live, Recorded};
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
-#[bucket(collection = "notes", key(author), numbered, capacity = 4)]
+#[bucket(collection = "notes", id = "{author}_{#}", capacity = 4)]
 struct Note {
     author: i64,
     number: i32,

@@ -50,14 +50,8 @@ fn check_has_time(model: &BucketModel<'_>, errors: &mut Errors) {
             let by_time = format!("{{{}}}", time.name);
             format!("id = \"{}\"", id.value.value().replace("{#}", &by_time))
         }
-        (Some(time), None) => format!("write `by = {}` in place of `numbered`", time.ident),
-        (None, Some(_)) => {
-            "remove it, or add a field for the time of an item and end the id format in it"
-                .to_owned()
-        }
-        (None, None) => {
-            "remove it, or add a field for the time of an item and name it in `by`".to_owned()
-        }
+        _ => "remove it, or add a field for the time of an item and end the id format in it"
+            .to_owned(),
     };
     errors.push(
         &span.key,

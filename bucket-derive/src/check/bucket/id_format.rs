@@ -7,22 +7,19 @@ use std::ops::Range;
 
 use syn::LitStr;
 
-use self::text::{begins_well, separator, span_in};
-pub(super) use self::{
-    suffix::{meant_unit, of_unit, wrong_window},
-    text::example,
+pub(super) use self::{suffix::of_unit, text::example};
+use self::{
+    suffix::{meant_unit, wrong_window},
+    text::{begins_well, separator, span_in},
 };
 use crate::{
     errors::{Errors, did_you_mean},
     model::{bucket::BucketModel, guess},
     parse::{
         attr::BucketAttr,
-        id_format::{Part, PartKind, Suffix},
+        id_format::{MAX_KEYS, Part, PartKind, Suffix},
     },
 };
-
-/// The most fields that the runtime implements `Key` for.
-pub(super) const MAX_KEYS: usize = 6;
 
 /// The format under check, and its errors.
 struct Rules<'c, 'e> {
@@ -102,8 +99,7 @@ impl<'c> Rules<'c, '_> {
                     self.push(&part.at, message, plain);
                 }
                 Suffix::Window(length) => {
-                    let window = |length: &str| format!("{{{name}/{length}}}");
-                    if let Some((wrong, help)) = wrong_window(length, window, "{#}") {
+                    if let Some((wrong, help)) = wrong_window(name, length) {
                         let message = format!("`{written}` in the id format: {wrong}");
                         self.push(&part.at, message, help);
                     }

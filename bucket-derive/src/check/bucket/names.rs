@@ -59,12 +59,11 @@ fn check_window(model: &BucketModel<'_>, errors: &mut Errors) {
                 Ordinal::Time { field, .. } => Some(field),
                 Ordinal::Number => guess::time(&model.fields).map(|time| time.name.as_str()),
             };
-            let help = match (time, &attr.id) {
-                (Some(time), Some(_)) => {
+            let help = match time {
+                Some(time) => {
                     format!("remove it, or end the id format in a window: `{{{time}/1h}}`")
                 }
-                (Some(time), None) => format!("remove it, or write `by({time}, 1h)`"),
-                (None, _) => "remove it".to_owned(),
+                None => "remove it".to_owned(),
             };
             errors.push(
                 &window.key,

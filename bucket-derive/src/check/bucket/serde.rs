@@ -21,7 +21,7 @@ pub(super) fn check(model: &BucketModel<'_>, errors: &mut Errors) {
     for field in &model.fields {
         match field.part {
             Role::Key => {
-                check_key(model, field, errors);
+                check_key(field, errors);
                 let help = |write: &str, read: &str| {
                     format!("#[serde(rename = \"{write}\", alias = \"{read}\")]")
                 };
@@ -29,7 +29,7 @@ pub(super) fn check(model: &BucketModel<'_>, errors: &mut Errors) {
             }
             Role::Time => {
                 check_field_words(&field.serde.entries, errors);
-                check_time(model, field, errors);
+                check_time(field, errors);
                 check_names(&model.serde, field, true, errors);
             }
             Role::Element => {
@@ -42,11 +42,7 @@ pub(super) fn check(model: &BucketModel<'_>, errors: &mut Errors) {
 }
 
 /// `KeyField` writes a key, always, into `_id` and into its own field: serde only gives its name.
-fn check_key(model: &BucketModel<'_>, field: &Field<'_, Role>, errors: &mut Errors) {
-    let place = match model.attr.id {
-        Some(_) => "the id format",
-        None => "`key(…)`",
-    };
+fn check_key(field: &Field<'_, Role>, errors: &mut Errors) {
     for entry in &field.serde.entries {
         let name = name(entry);
         if name == "rename" || name == "alias" {
@@ -62,7 +58,7 @@ fn check_key(model: &BucketModel<'_>, field: &Field<'_, Role>, errors: &mut Erro
                 "remove it, or implement `bucket_runtime::KeyField` for a newtype".to_owned()
             }
             "default" => "remove it: a bucket without its key belongs to nobody".to_owned(),
-            _ => format!("remove it, or take `{}` out of {place}", field.name),
+            _ => format!("remove it, or take `{}` out of the id format", field.name),
         };
         errors.push(
             &entry.tokens,
@@ -73,14 +69,11 @@ fn check_key(model: &BucketModel<'_>, field: &Field<'_, Role>, errors: &mut Erro
 }
 
 /// Pages are read by time, so every stored item has it, under its own name.
-fn check_time(model: &BucketModel<'_>, field: &Field<'_, Role>, errors: &mut Errors) {
-    let help = match model.attr.id {
-        Some(_) => format!(
-            "remove it, or end the id format in `{{#}}` instead of `{{{}}}`",
-            field.name
-        ),
-        None => "remove it, or write `numbered` in place of `by`".to_owned(),
-    };
+fn check_time(field: &Field<'_, Role>, errors: &mut Errors) {
+    let help = format!(
+        "remove it, or end the id format in `{{#}}` instead of `{{{}}}`",
+        field.name
+    );
     let lost = [
         "skip",
         "skip_serializing",

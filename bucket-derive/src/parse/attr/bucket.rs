@@ -2,11 +2,7 @@
 
 use syn::LitStr;
 
-use super::{
-    Limit,
-    key::{By, KeyFields, Numbered},
-    table::attribute,
-};
+use super::{Limit, table::attribute};
 
 attribute! {
     /// `#[bucket(…)]`, as far as it could be read.
@@ -20,9 +16,6 @@ attribute! {
     }
     collection: LitStr = r#"collection = "trades""#,
     id: LitStr = r#"id = "{customer_id}_{date}""#,
-    key: KeyFields = "key(customer_id)",
-    by: By = "by = date",
-    numbered: Numbered = "numbered",
     capacity: Limit = "capacity = 100",
     max_bytes: Limit = "max_bytes = 1_000_000",
     items: LitStr = r#"items = "history""#,

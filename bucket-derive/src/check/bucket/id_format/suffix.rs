@@ -16,17 +16,13 @@ pub(in crate::check::bucket) fn of_unit(unit: &str) -> Option<CheckedOrdinal> {
 }
 
 /// The unit that is probably meant.
-pub(in crate::check::bucket) fn meant_unit(unit: &str) -> Option<&'static str> {
+pub(super) fn meant_unit(unit: &str) -> Option<&'static str> {
     did_you_mean(unit, UNITS.iter().map(|(name, _)| *name))
 }
 
-/// Windows begin at the multiples of their length. `written` shows a window of a length, and `numbered` how
-/// buckets are numbered instead; a wrong length has a message and a help line.
-pub(in crate::check::bucket) fn wrong_window(
-    length: &str,
-    written: impl Fn(&str) -> String,
-    numbered: &str,
-) -> Option<(String, String)> {
+/// Windows begin at the multiples of their length: a wrong one has a message and a help line.
+pub(super) fn wrong_window(field: &str, length: &str) -> Option<(String, String)> {
+    let written = |length: &str| format!("`{{{field}/{length}}}`");
     let (wrong, help) = match length::seconds(length) {
         Ok(_) => return None,
         Err(Wrong::NoLength) => (
@@ -34,15 +30,12 @@ pub(in crate::check::bucket) fn wrong_window(
                 "" => "a window needs a length".to_owned(),
                 _ => format!("`{length}` is not a window length"),
             },
-            format!(
-                "write a number and `s`, `m`, `h` or `d`: `{}`",
-                written("1h")
-            ),
+            format!("write a number and `s`, `m`, `h` or `d`: {}", written("1h")),
         ),
         Err(Wrong::Unit(unit)) => (
             format!("`{}` is not a unit of a window length", unit.trim()),
             format!(
-                "write `s`, `m`, `h` or `d`: `{}`",
+                "write `s`, `m`, `h` or `d`: {}",
                 written(&length::meant(length))
             ),
         ),
@@ -50,15 +43,12 @@ pub(in crate::check::bucket) fn wrong_window(
             let unit = length.trim_matches('0');
             (
                 "a window must be at least a second long".to_owned(),
-                format!("write `{}`", written(&format!("1{unit}"))),
+                format!("write {}", written(&format!("1{unit}"))),
             )
         }
         Err(Wrong::TooLong) => (
             "a window cannot be longer than 4294967295 seconds (49710 days)".to_owned(),
-            format!(
-                "write `{}`, or number the buckets: `{numbered}`",
-                written("1d")
-            ),
+            format!("write {}, or number the buckets: `{{#}}`", written("1d")),
         ),
     };
     Some((wrong, help))
