@@ -1,8 +1,6 @@
 //! A cursor over typed documents.
 
-mod prefetch;
-
-use std::{borrow::Cow, marker::PhantomData, vec::IntoIter};
+use std::{marker::PhantomData, vec::IntoIter};
 
 use mongodb::{
     ClientSession, Cursor, SessionCursor,
@@ -11,7 +9,6 @@ use mongodb::{
 };
 use serde::de::DeserializeOwned;
 
-use self::prefetch::Prefetch;
 use super::{
     call::Calls,
     target::{OwnedTarget, Target},
@@ -36,7 +33,8 @@ pub(crate) struct DocumentCursor<'s, R> {
 /// All of a cursor that does not depend on the type of its rows.
 struct RawCursor<'s> {
     cursor: AnyCursor<'s>,
-    prefetch: Prefetch,
+    /// The first row, while it is the next one although the cursor has passed it.
+    peeked: Option<RawDocumentBuf>,
     target: OwnedTarget,
     /// The calls that read, for which all further batches count.
     calls: Calls,
@@ -104,7 +102,7 @@ impl<'s, R> DocumentCursor<'s, R> {
         Self {
             raw: RawCursor {
                 cursor,
-                prefetch: Prefetch::default(),
+                peeked: None,
                 target: target.into_owned(),
                 calls: Calls::current(),
             },
@@ -138,16 +136,39 @@ impl<'s, R> DocumentCursor<'s, R> {
 }
 
 impl<R: DeserializeOwned> DocumentCursor<'_, R> {
-    /// The next row, and what a function sees in its bytes.
-    pub(crate) async fn next_with<X>(
+    /// The next row.
+    pub(crate) async fn next_row(&mut self) -> Result<Option<R>> {
+        let next = self.next_and(|_| ()).await;
+        let next = next.map_err(|error| self.target().row_error(error))?;
+        Ok(next.map(|(row, ())| row))
+    }
+
+    /// The next row, decoded straight from the bytes that the server sent, and what a function takes of them.
+    pub(crate) async fn next_and<X>(
         &mut self,
-        look: impl FnOnce(&RawDocument) -> X,
+        take: impl FnOnce(&RawDocument) -> X,
     ) -> Result<Option<(R, X)>, CursorError> {
+        if let Some(row) = self.raw.peeked.take() {
+            return Ok(Some((decode(&row)?, take(&row))));
+        }
         if !self.raw.advance().await.map_err(CursorError::Driver)? {
             return Ok(None);
         }
-        let row = self.raw.row();
-        Ok(Some((decode(row)?, look(row))))
+        let row = self.raw.cursor.row();
+        Ok(Some((decode(row)?, take(row))))
+    }
+
+    /// The bytes of the first row, which stays the next one.
+    pub(crate) async fn peek(&mut self) -> Result<Option<&RawDocument>> {
+        let advanced = self.raw.advance().await;
+        let advanced = advanced.map_err(|error| self.target().read_error(error))?;
+        self.raw.peeked = advanced.then(|| self.raw.cursor.row().to_owned());
+        Ok(self.raw.peeked.as_deref())
+    }
+
+    /// Takes the row that was [peeked](Self::peek) at.
+    pub(crate) fn take_peeked(&mut self) -> Option<RawDocumentBuf> {
+        self.raw.peeked.take()
     }
 
     /// The next row, of a type that is not the user's: a row that cannot be decoded is the server's fault.
@@ -179,11 +200,6 @@ impl RawCursor<'_> {
         }
         advanced
     }
-
-    /// The row that [`advance`](Self::advance) moved to.
-    fn row(&self) -> &RawDocument {
-        self.cursor.row()
-    }
 }
 
 impl<T: Bucket, E: DeserializeOwned + Send + 'static> DocumentCursor<'_, StoredBucket<T, E>> {
@@ -201,13 +217,13 @@ impl<T: Bucket, E: DeserializeOwned + Send + 'static> DocumentCursor<'_, StoredB
     pub(crate) async fn next_bucket_and<X>(
         &mut self,
         on_unreadable: Option<&mut OnUnreadable<'_>>,
-        take: impl Fn(Cow<'_, RawDocument>) -> X,
+        take: impl Fn(&RawDocument) -> X,
     ) -> Result<Option<(StoredBucket<T, E>, X)>> {
         match self.next_and(&take).await {
             Err(CursorError::Decode(row, error)) => {
                 let fail = |error| self.target().unreadable(&row, error);
                 let bucket = sift(&row, error, on_unreadable, fail)?;
-                Ok(Some((bucket, take(Cow::Owned(row)))))
+                Ok(Some((bucket, take(&row))))
             }
             found => found.map_err(|error| self.target().row_error(error)),
         }

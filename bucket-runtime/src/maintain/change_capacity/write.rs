@@ -157,7 +157,7 @@ impl<T: Bucket> Rewrite<T> {
                 let bytes = raw.as_bytes();
                 (bytes.len(), bytes::read::<StoredBucket<T, RawBson>>(bytes))
             };
-            let (stored, (size, as_stored)) = match rows.next_with(look).await {
+            let (stored, (size, as_stored)) = match rows.next_and(look).await {
                 Ok(Some(bucket)) => bucket,
                 Ok(None) => return Ok(found),
                 Err(error) => return Err(self.target().row_error(error)),

@@ -206,7 +206,7 @@ impl<T: Bucket> ImportPass<T> {
     /// The next flat document as an item, or why it cannot be one.
     async fn next(&self, rows: &mut Rows<T>) -> Result<Option<Result<(T, IndexedScope)>>> {
         let (target, last) = (self.flat.target(), &mut rows.last);
-        let keep = |row: std::borrow::Cow<'_, RawDocument>| row.as_bytes().clone_into(last);
+        let keep = |row: &RawDocument| row.as_bytes().clone_into(last);
         let read = match rows.cursor.next_and(keep).await {
             Ok(None) => return Ok(None),
             Ok(Some((flat, ()))) => self.check(flat),

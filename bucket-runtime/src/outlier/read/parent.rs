@@ -114,7 +114,7 @@ pub(super) async fn next_parent<F: ParentForm>(
     on_unreadable: Option<&mut OnUnreadable<'_>>,
 ) -> Result<Option<Parent<F::Document>>> {
     let flag = |row: &RawDocument| row.get_bool(F::Of::SPEC.flag).unwrap_or(false);
-    match rows.next_with(flag).await {
+    match rows.next_and(flag).await {
         Ok(found) => Ok(found.map(|(stored, has_extras)| Parent {
             document: F::document(stored),
             has_extras,

@@ -8,7 +8,10 @@ use std::{
 };
 
 use futures_util::stream::{BoxStream, StreamExt, empty, try_unfold};
-use mongodb::{ClientSession, bson::RawDocumentBuf};
+use mongodb::{
+    ClientSession,
+    bson::{RawDocument, RawDocumentBuf},
+};
 
 use super::{
     list::{ItemList, ReadStart},
@@ -159,7 +162,7 @@ struct BucketReader<'s, E: ItemForm> {
 impl<E: ItemForm> BucketReader<'_, E> {
     async fn next(&mut self) -> Result<Option<BucketRow<E::Item>>> {
         let on_unreadable = self.on_unreadable.as_mut();
-        let next = (self.cursor).next_bucket_and(on_unreadable, |bytes| bytes.into_owned());
+        let next = (self.cursor).next_bucket_and(on_unreadable, RawDocument::to_owned);
         let Some((bucket, bytes)) = next.await? else {
             return Ok(None);
         };

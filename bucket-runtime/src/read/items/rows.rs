@@ -10,7 +10,7 @@ use std::{
 use futures_util::stream::{BoxStream, StreamExt, try_unfold};
 use mongodb::{
     ClientSession,
-    bson::{Document, RawDocumentBuf},
+    bson::{Document, RawDocument, RawDocumentBuf},
 };
 
 use super::{
@@ -145,7 +145,7 @@ struct ItemReader<'s, E: ItemForm> {
 impl<E: ItemForm> ItemReader<'_, E> {
     async fn next(&mut self) -> Result<Option<ItemRow<E::Item>>> {
         let on_unreadable = self.on_unreadable.as_mut();
-        let next = (self.cursor).next_bucket_and(on_unreadable, |bytes| bytes.into_owned());
+        let next = (self.cursor).next_bucket_and(on_unreadable, RawDocument::to_owned);
         let Some((bucket, bytes)) = next.await? else {
             return Ok(None);
         };
