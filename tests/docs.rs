@@ -3,7 +3,11 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
-use std::{fs, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
 
 #[path = "sources.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
@@ -70,11 +74,12 @@ fn how_it_works_shows_the_append_that_is_sent() {
 
 #[test]
 fn figures_are_those_that_were_measured() {
-    let measured = text("benches/results/table.md");
-    assert!(
-        page("all_figures").contains(measured.trim()),
-        "copy the table"
-    );
+    let measured = measured();
+    let all = page("all_figures");
+    for (file, table) in &measured {
+        assert!(all.contains(table.trim()), "copy the table {file}");
+    }
+    let measured: String = measured.into_values().collect();
 
     // These tables shorten what is compared, so only our value, the peer's and the ratio are looked up.
     for (text, rows) in [(text("README.md"), 5), (page("how_fast"), 10)] {
@@ -92,6 +97,17 @@ fn figures_are_those_that_were_measured() {
         let figure = bar.split_whitespace().find(is_figure).unwrap();
         assert!(measured.contains(&format!(" {figure} ")), "{bar}");
     }
+}
+
+/// The tables of all themes, by their files.
+fn measured() -> BTreeMap<String, String> {
+    let results = concat!(env!("CARGO_MANIFEST_DIR"), "/../benches/results");
+    let files = |folder: &str| fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    let folders = files(results).filter(|file| file.is_dir());
+    let tables = folders.flat_map(|folder| files(folder.to_str().unwrap()));
+    let tables = tables.filter(|file| file.extension().is_some_and(|extension| extension == "md"));
+    let read = |file: PathBuf| (file.display().to_string(), fs::read_to_string(&file).unwrap());
+    tables.map(read).collect()
 }
 
 /// The results with which the README begins stand where it says.

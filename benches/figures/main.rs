@@ -118,7 +118,7 @@ async fn run(options: Options) -> Result<()> {
         tokio::spawn((theme.measure)(bench.clone())).await??;
         bench.db.drop().await?;
         println!("  took {:.0} s", started.elapsed().as_secs_f64());
+        report.end_theme(&bench.environment().await?, Path::new(FOLDER))?;
     }
-    let environment = bench.environment().await?;
-    report.end(&environment, Path::new(FOLDER))
+    Ok(())
 }

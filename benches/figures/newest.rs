@@ -18,7 +18,7 @@ use crate::{
 };
 
 pub(crate) const THEME: Theme = Theme {
-    name: "newest",
+    name: "list_page",
     figures: &FIGURES,
     measure: |bench| Box::pin(measure(bench)),
 };
@@ -84,7 +84,7 @@ async fn measure(bench: Bench) -> Result<()> {
     let bars = compare::<Trade>(&bench, &trades, &flat, 0, bars).await?;
     let bars = compare::<Trade50>(&bench, &trades, &flat, 1, bars).await?;
     let bars = compare::<Trade1000>(&bench, &trades, &flat, 2, bars).await?;
-    bench.report.chart("newest", Chart::Bars(bars));
+    bench.report.chart("list_page", Chart::Bars(bars));
     parents::measure(&bench).await
 }
 

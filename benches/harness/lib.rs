@@ -1,11 +1,11 @@
 //! The harness of the figures: it measures our calls and their peers in turn, and reports.
 //!
-//! `cargo bench` runs all figures and writes `results/VERSION/`, where the version is the server's:
-//! with `BUCKET_TESTKIT_SERVER=8.2` it is 8.2.0. `cargo bench -- --quick` runs a short
-//! version that only prints, and `cargo bench -- NAME…` runs the figures whose name, or whose theme's name,
-//! contains one of the words. With `--delay=5` each round trip takes five milliseconds longer, as over a network; the CPU
+//! `cargo bench` runs all figures, and writes the table, the samples and the chart of each theme to
+//! `results/VERSION/`, where the version is the server's: with `BUCKET_TESTKIT_SERVER=8.2` it is 8.2.0.
+//! `cargo bench -- THEME…` runs and writes these themes. Any other word runs the figures whose name, or whose
+//! theme's name, contains it, and only prints them; so does `--quick`, a short version. With `--delay=5` each round trip takes five milliseconds longer, as over a network; the CPU
 //! time then includes that of the delaying line. With `--long` the figures run, too, that take six minutes each
-//! (`cargo bench -- append_steady --long`).
+//! (`cargo bench -- steady --long`).
 //!
 //! # How a figure comes about
 //!

@@ -48,11 +48,11 @@ impl Options {
         self.is_at_full_length() && self.words.is_empty()
     }
 
-    /// Whether the charts of what was measured are kept: those of the long figures hold one figure each,
-    /// so they are complete even if the command line asks for some.
+    /// Whether the command line asks for all figures of this theme, at full length.
     #[must_use]
-    pub fn keeps_charts(&self) -> bool {
-        self.is_at_full_length() && (self.long || self.words.is_empty())
+    pub fn is_whole(&self, theme: &str) -> bool {
+        let is_named = self.words.is_empty() || self.words.iter().any(|word| word == theme);
+        self.is_at_full_length() && is_named
     }
 
     fn is_at_full_length(&self) -> bool {

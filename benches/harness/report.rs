@@ -116,32 +116,31 @@ impl Report {
         (0..N).max_by(better).unwrap_or(0)
     }
 
-    /// Adds the chart of a theme.
-    pub fn chart(&self, theme: &'static str, chart: Chart) {
-        self.so_far().charts.push((theme, chart));
+    /// Adds a chart of the theme.
+    pub fn chart(&self, name: &'static str, chart: Chart) {
+        self.so_far().charts.push((name, chart));
     }
 
-    /// Prints the table. After a full run writes it, the samples and the charts to the server's folder in this one;
-    /// after one of long figures their charts.
+    /// Prints the table of the current theme, and begins the next with none. If all of the theme was measured at
+    /// full length, it writes the table, the samples and the chart to the server's folder in this one.
     ///
     /// # Errors
     ///
     /// When a file cannot be written.
-    pub fn end(&self, environment: &Environment, results: &Path) -> Result<()> {
-        let table = self.table(environment, &Others::of(results, &environment.server));
+    pub fn end_theme(&self, environment: &Environment, results: &Path) -> Result<()> {
+        let theme = self.so_far().theme;
+        let table = self.table(environment, &Others::of(results, &environment.server, theme));
         println!("\n{table}");
-        if !self.options.keeps_charts() {
-            return Ok(());
+        if self.options.is_whole(theme) {
+            let folder = results.join(&environment.server);
+            fs::create_dir_all(&folder)?;
+            fs::write(folder.join(format!("{theme}.md")), table)?;
+            fs::write(folder.join(format!("{theme}.tsv")), self.samples())?;
+            for (name, chart) in &self.so_far().charts {
+                fs::write(folder.join(format!("{name}.svg")), chart.svg())?;
+            }
         }
-        let folder = results.join(&environment.server);
-        fs::create_dir_all(&folder)?;
-        if self.options.is_full() {
-            fs::write(folder.join("table.md"), table)?;
-            fs::write(folder.join("samples.tsv"), self.samples())?;
-        }
-        for (theme, chart) in &self.so_far().charts {
-            fs::write(folder.join(format!("{theme}.svg")), chart.svg())?;
-        }
+        *self.so_far() = SoFar::default();
         Ok(())
     }
 
@@ -193,14 +192,14 @@ struct Others {
 }
 
 impl Others {
-    /// Those of the server with the lowest version, if there are several. Without a table there is no column.
-    fn of(results: &Path, server: &str) -> Self {
+    /// Those of a theme on the server with the lowest version, if there are several. Without a table there is no column.
+    fn of(results: &Path, server: &str, theme: &str) -> Self {
         let folders = fs::read_dir(results).into_iter().flatten().flatten();
         let names = folders.filter_map(|folder| folder.file_name().into_string().ok());
         let mut tables: Vec<_> = names
             .filter(|name| name != server)
             .filter_map(|name| {
-                let table = fs::read_to_string(results.join(&name).join("table.md"));
+                let table = fs::read_to_string(results.join(&name).join(format!("{theme}.md")));
                 Some((name, table.ok()?))
             })
             .collect();
@@ -269,14 +268,14 @@ mod tests {
                 server: server.to_owned(),
                 driver: "3.9.1".to_owned(),
             };
-            report.table(&environment, &Others::of(&folder, server))
+            report.table(&environment, &Others::of(&folder, server, "theme"))
         };
         let row =
             "| `speed` | ours, against theirs | 2.00 us | 4.00 us | 0.50 (0.50–0.50) | ≤ 1 | yes |";
         let alone = table("6.0.5");
         assert!(alone.ends_with(&format!("{row}\n")), "{alone}");
         fs::create_dir_all(folder.join("6.0.5"))?;
-        fs::write(folder.join("6.0.5/table.md"), alone)?;
+        fs::write(folder.join("6.0.5/theme.md"), alone)?;
         let beside = table("8.2.0");
         fs::remove_dir_all(&folder)?;
         assert!(beside.contains("| ratio on 6.0.5 |\n"), "{beside}");

@@ -78,8 +78,9 @@ impl<T: Bucket> Buckets<T> {
 
 /// Builder of a read of the items of one key or of all keys: await it. The output is an [`ItemStream`].
 ///
-/// One round trip per batch. With a filter or a limit the server unwinds the buckets and sends only the
-/// matching items; otherwise it sends whole buckets.
+/// One round trip per batch. With a filter, or with a limit or a token far smaller than the buckets, the server
+/// unwinds them and sends only the matching items; otherwise it sends whole buckets. A few items take one round
+/// trip more where whole buckets turn out to hold less than their capacity.
 ///
 /// ```no_run
 /// # use bucket_runtime::{Bucket, bson::DateTime};

@@ -120,7 +120,8 @@ impl<'s, T: Bucket> Items<'s, T> {
 /// Builder of a read of one page of items: await it; see [`Items::page_of_items`]. The output is an
 /// [`ItemPage`].
 ///
-/// One round trip, or as many as [`Items::after`] says.
+/// One round trip; one more where the buckets hold less than their capacity, and as many more as [`Items::after`]
+/// says.
 #[must_use = "a page is read when this is awaited"]
 pub struct PageOfItems<'s, T>(ItemPageRead<'s, T>);
 
