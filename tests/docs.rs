@@ -102,11 +102,20 @@ fn figures_are_those_that_were_measured() {
 /// The tables of all themes, by their files.
 fn measured() -> BTreeMap<String, String> {
     let results = concat!(env!("CARGO_MANIFEST_DIR"), "/../benches/results");
-    let files = |folder: &str| fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    let files = |folder: &str| {
+        fs::read_dir(folder)
+            .unwrap()
+            .map(|file| file.unwrap().path())
+    };
     let folders = files(results).filter(|file| file.is_dir());
     let tables = folders.flat_map(|folder| files(folder.to_str().unwrap()));
     let tables = tables.filter(|file| file.extension().is_some_and(|extension| extension == "md"));
-    let read = |file: PathBuf| (file.display().to_string(), fs::read_to_string(&file).unwrap());
+    let read = |file: PathBuf| {
+        (
+            file.display().to_string(),
+            fs::read_to_string(&file).unwrap(),
+        )
+    };
     tables.map(read).collect()
 }
 

@@ -129,7 +129,10 @@ impl Report {
     /// When a file cannot be written.
     pub fn end_theme(&self, environment: &Environment, results: &Path) -> Result<()> {
         let theme = self.so_far().theme;
-        let table = self.table(environment, &Others::of(results, &environment.server, theme));
+        let table = self.table(
+            environment,
+            &Others::of(results, &environment.server, theme),
+        );
         println!("\n{table}");
         if self.options.is_whole(theme) {
             let folder = results.join(&environment.server);

@@ -268,9 +268,13 @@ impl<'t> Read<'t> {
     ) -> Result<AnyCursor<'s>, DriverError> {
         #[cfg(feature = "__simulated")]
         if simulated::is_on() {
-            let (server, session) = (self.target.server, session.map(|it| it.id().clone()));
-            let find = || server.simulate(session.clone(), true, self.command());
-            return simulated::cursor(server.read(find).await);
+            let (server, id) = (
+                self.target.server,
+                session.as_ref().map(|it| it.id().clone()),
+            );
+            let find = || server.simulate(id.clone(), true, self.command());
+            let rows = simulated::rows(server.read(find).await)?;
+            return Ok(AnyCursor::of_rows(rows, session));
         }
         let collection = self.target.server.collection();
         let hint = self.hint.map(|index| Hint::Name(index.to_owned()));

@@ -18,7 +18,7 @@ use mongodb::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{Server, cursor::AnyCursor};
+use super::Server;
 use crate::value::bytes;
 
 thread_local! {
@@ -277,11 +277,6 @@ pub(super) fn rows<R: DeserializeOwned>(answer: SimulatedAnswer) -> Result<Vec<R
         return Ok(Vec::new());
     };
     rows.iter().map(sent).collect()
-}
-
-/// A cursor over the rows of an answer.
-pub(super) fn cursor(answer: SimulatedAnswer) -> Result<AnyCursor<'static>, DriverError> {
-    Ok(AnyCursor::of_rows(rows(answer)?, None))
 }
 
 /// A change stream, each batch of which is a command that repeats its position.
