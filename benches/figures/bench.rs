@@ -1,7 +1,7 @@
 //! Types and functions that all themes share.
 
 use std::{
-    fs,
+    env, fs,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -114,6 +114,22 @@ impl Bench {
             driver: driver().unwrap_or_else(|| "unknown".to_owned()),
         })
     }
+}
+
+/// An error if another number of items was read, which takes another time.
+pub(crate) fn expect(read: usize, all: usize) -> Result<()> {
+    match read == all {
+        true => Ok(()),
+        false => Err(format!("{read} items were read instead of {all}").into()),
+    }
+}
+
+/// The lines of the environment variable by which a process of this program is told its work; `None` if there is none
+/// for this process.
+pub(crate) fn told<const LINES: usize>(variable: &str) -> Option<[String; LINES]> {
+    let text = env::var(variable).ok()?;
+    let lines = text.split('\n').map(str::to_owned);
+    lines.collect::<Vec<_>>().try_into().ok()
 }
 
 /// The driver's version, which is only in the lock file.

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use tokio::{runtime::Handle, task::spawn_blocking};
 
 use crate::{
-    bench::{Bench, Theme},
+    bench::{Bench, Theme, expect},
     cpu::Cpu,
     trade::customer_at_random,
     writers::timed_by,
@@ -243,12 +243,7 @@ fn read(bench: &Bench, cpu: Cpu, threads: usize, read: Read) -> Contestant {
             let ([before, _], read_before) = (cpu.of_threads(), read_into_cache(&bench).await?);
             let (_, times) = timed_by(1, inputs, move |thread| {
                 let page = read(thread);
-                async move {
-                    match page.await? {
-                        PAGE => Ok(()),
-                        items => Err(format!("a page of {items} items").into()),
-                    }
-                }
+                async move { expect(page.await?, PAGE) }
             })
             .await?;
             let ([after, _], read_after) = (cpu.of_threads(), read_into_cache(&bench).await?);

@@ -15,7 +15,7 @@ use bucket_runtime::{
 use futures_util::{FutureExt as _, TryStreamExt as _, future::BoxFuture};
 
 use crate::{
-    bench::{Bench, Theme, at_capacities},
+    bench::{Bench, Theme, at_capacities, expect},
     cpu::Cpu,
     peers,
     trade::{Flat, Trade, Trade50, Trade1000, by_hand, customer_at_random, of_keys, trade},
@@ -125,7 +125,7 @@ async fn ours<T: Bucket<Key = (i64,)> + From<Flat>>(
                     .items(&key)
                     .newest_first()
                     .page_of_items(PAGE as u64);
-                check(page.await?.items.len(), PAGE)
+                expect(page.await?.items.len(), PAGE)
             }
             .boxed()
         }),
@@ -134,7 +134,7 @@ async fn ours<T: Bucket<Key = (i64,)> + From<Flat>>(
             async move {
                 let items = buckets.items(&key).after(&tokens[key as usize]);
                 let items: Vec<T> = items.limit(limit as u64).await?.try_collect().await?;
-                check(items.len(), limit)
+                expect(items.len(), limit)
             }
             .boxed()
         }),
@@ -159,14 +159,8 @@ async fn flat(bench: &Bench, trades: &[Flat]) -> Result<Calls> {
     Ok(Calls {
         newest: Arc::new(move |(key, _)| {
             let flat = of_newest.clone();
-            async move {
-                let newest = flat
-                    .find(doc! { "customerId": key })
-                    .sort(doc! { "date": -1 });
-                let page: Vec<_> = newest.limit(PAGE as i64).await?.try_collect().await?;
-                check(page.len(), PAGE)
-            }
-            .boxed()
+            async move { expect(peers::newest_of(&flat, key, None, PAGE).await?.len(), PAGE) }
+                .boxed()
         }),
         scan: Arc::new(move |(key, limit)| {
             let (flat, date) = (of_scan.clone(), dates[key as usize]);
@@ -177,7 +171,7 @@ async fn flat(bench: &Bench, trades: &[Flat]) -> Result<Calls> {
                     .sort(doc! { "date": 1 })
                     .limit(limit as i64);
                 let items: Vec<_> = after.await?.try_collect().await?;
-                check(items.len(), limit)
+                expect(items.len(), limit)
             }
             .boxed()
         }),
@@ -191,11 +185,4 @@ async fn flat(bench: &Bench, trades: &[Flat]) -> Result<Calls> {
 /// How many items of a key stand before its token.
 fn scanned_after(key: i64) -> usize {
     1 + key as usize % 25
-}
-
-fn check(read: usize, all: usize) -> Result<()> {
-    match read == all {
-        true => Ok(()),
-        false => Err(format!("{read} items were read instead of {all}").into()),
-    }
 }

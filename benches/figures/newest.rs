@@ -3,15 +3,10 @@
 mod parents;
 
 use bucket_benches::{Bars, Chart, Contestant, Figure, Result, Unit, figures, in_turn, split};
-use bucket_runtime::{
-    Bucket, Buckets, ItemToken,
-    bson::{DateTime, doc},
-    mongodb::Collection,
-};
-use futures_util::TryStreamExt as _;
+use bucket_runtime::{Bucket, Buckets, ItemToken, bson::DateTime, mongodb::Collection};
 
 use crate::{
-    bench::{Bench, Theme, at_capacities},
+    bench::{Bench, Theme, at_capacities, expect},
     cpu::Cpu,
     peers,
     trade::{Flat, Trade, Trade50, Trade1000, by_hand, of_keys},
@@ -149,7 +144,7 @@ fn newest<T: Bucket<Key = (i64,)>>(cpu: Cpu, readers: usize, ours: &Buckets<T>) 
         let ours = ours.clone();
         async move {
             let page = ours.items(&key).newest_first().page_of_items(PAGE as u64);
-            whole(page.await?.items.len())
+            expect(page.await?.items.len(), PAGE)
         }
     })
 }
@@ -166,7 +161,7 @@ async fn next<T: Bucket<Key = (i64,)>>(cpu: Cpu, ours: &Buckets<T>) -> Result<Co
         let ours = ours.clone();
         async move {
             let page = ours.items(&key).newest_first().page_of_items(PAGE as u64);
-            whole(page.after(&token).await?.items.len())
+            expect(page.after(&token).await?.items.len(), PAGE)
         }
     }))
 }
@@ -186,19 +181,27 @@ fn flat_newest(cpu: Cpu, readers: usize, flat: &Collection<Flat>) -> Contestant 
     let flat = flat.clone();
     cpu.calls_by(readers, keys(readers), move |key| {
         let flat = flat.clone();
-        async move { whole(newest_of(&flat, key, None, PAGE).await?.len()) }
+        async move { expect(peers::newest_of(&flat, key, None, PAGE).await?.len(), PAGE) }
     })
 }
 
 async fn flat_next(cpu: Cpu, flat: &Collection<Flat>) -> Result<Contestant> {
     let mut dates: Vec<(i64, DateTime)> = Vec::new();
     for key in keys(1) {
-        dates.push((key, newest_of(flat, key, None, PAGE).await?[PAGE - 1].date));
+        dates.push((
+            key,
+            peers::newest_of(flat, key, None, PAGE).await?[PAGE - 1].date,
+        ));
     }
     let flat = flat.clone();
     Ok(cpu.calls_by(1, dates, move |(key, date)| {
         let flat = flat.clone();
-        async move { whole(newest_of(&flat, key, Some(date), PAGE).await?.len()) }
+        async move {
+            expect(
+                peers::newest_of(&flat, key, Some(date), PAGE).await?.len(),
+                PAGE,
+            )
+        }
     }))
 }
 
@@ -217,36 +220,10 @@ async fn flat_latest<T: Bucket<Key = (i64,)>>(
     Ok(cpu.calls_by(1, lengths, move |(key, length)| {
         let flat = flat.clone();
         async move {
-            let found = newest_of(&flat, key, None, length).await?.len();
-            (found == length)
-                .then_some(())
-                .ok_or_else(|| "a key has fewer items".into())
+            expect(
+                peers::newest_of(&flat, key, None, length).await?.len(),
+                length,
+            )
         }
     }))
-}
-
-/// The newest items of a key, before this date if there is one.
-async fn newest_of(
-    flat: &Collection<Flat>,
-    key: i64,
-    before: Option<DateTime>,
-    limit: usize,
-) -> Result<Vec<Flat>> {
-    let filter = match before {
-        Some(date) => doc! { "customerId": key, "date": { "$lt": date } },
-        None => doc! { "customerId": key },
-    };
-    let newest = flat
-        .find(filter)
-        .sort(doc! { "date": -1 })
-        .limit(limit as i64);
-    Ok(newest.await?.try_collect().await?)
-}
-
-/// A page of another length would be read in another time.
-fn whole(items: usize) -> Result<()> {
-    match items == PAGE {
-        true => Ok(()),
-        false => Err(format!("a page of {items} items").into()),
-    }
 }

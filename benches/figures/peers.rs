@@ -2,12 +2,13 @@
 
 use bucket_benches::Result;
 use bucket_runtime::{
-    bson::{Document, doc},
+    bson::{DateTime, Document, doc},
     mongodb::{
         Collection, Database, IndexModel,
         options::{TimeseriesGranularity, TimeseriesOptions},
     },
 };
+use futures_util::TryStreamExt as _;
 
 use crate::trade::Flat;
 
@@ -90,4 +91,17 @@ pub(crate) async fn upsert_by_exact_id(
 
 fn element(trade: Flat) -> Document {
     doc! { "date": trade.date, "ticker": trade.ticker, "qty": trade.quantity }
+}
+
+/// The newest items of a customer, before this date if there is one.
+pub(crate) async fn newest_of(
+    flat: &Collection<Flat>,
+    customer: i64,
+    before: Option<DateTime>,
+    limit: usize,
+) -> Result<Vec<Flat>> {
+    let mut filter = doc! { "customerId": customer };
+    filter.extend(before.map(|date| ("date".to_owned(), doc! { "$lt": date }.into())));
+    let newest = flat.find(filter).sort(doc! { "date": -1 });
+    Ok(newest.limit(limit as i64).await?.try_collect().await?)
 }

@@ -16,10 +16,10 @@ use bucket_runtime::{
 
 use crate::{
     batcher::inserts,
-    bench::{Bench, Theme},
+    bench::{Bench, Theme, told},
     peers,
     trade::{Flat, Trade, trade},
-    writers::by_writers,
+    writers::{append_each, by_writers, put_each},
 };
 
 pub(crate) const THEME: Theme = Theme {
@@ -183,17 +183,15 @@ pub(crate) struct Order {
 impl Order {
     /// The order, if this process was started as a writer.
     pub(crate) fn of_this_process() -> Option<Self> {
-        let text = env::var(VARIABLE).ok()?;
-        let mut parts = text.split('\n');
-        let mut next = || parts.next().unwrap_or_default().to_owned();
+        let [what, uri, database, collection, nth, processes, items] = told(VARIABLE)?;
         Some(Self {
-            what: next(),
-            uri: next(),
-            database: next(),
-            collection: next(),
-            nth: next().parse().ok()?,
-            processes: next().parse().ok()?,
-            items: next().parse().ok()?,
+            what,
+            uri,
+            database,
+            collection,
+            nth: nth.parse().ok()?,
+            processes: processes.parse().ok()?,
+            items: items.parse().ok()?,
         })
     }
 
@@ -244,20 +242,11 @@ pub(crate) async fn carry_out(order: Order) -> Result<()> {
     if order.what == "append" {
         let buckets = Trade::buckets_in(db.collection::<Document>(&order.collection)).await?;
         wait_for_the_word()?;
-        let items = trades.into_iter().map(Trade::from).collect();
-        by_writers(items, move |item: Trade| {
-            let buckets = buckets.clone();
-            async move { Ok(buckets.append(&item).await.map(drop)?) }
-        })
-        .await?;
+        append_each(buckets, trades.into_iter().map(Trade::from).collect()).await?;
     } else {
         let batcher = inserts(&db.collection(&order.collection));
         wait_for_the_word()?;
-        by_writers(trades, move |trade: Flat| {
-            let batcher = batcher.clone();
-            async move { batcher.put(trade).await }
-        })
-        .await?;
+        put_each(batcher, trades).await?;
     }
     println!("done");
     Ok(())

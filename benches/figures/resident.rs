@@ -11,7 +11,7 @@ use bucket_runtime::{
 
 use crate::{
     batcher::inserts,
-    bench::{Bench, Theme},
+    bench::{Bench, Theme, told},
     peers,
     trade::{Flat, Trade, trade},
     writers::by_writers,
@@ -82,16 +82,14 @@ pub(crate) struct Writing {
 impl Writing {
     /// The work, if this process was started for it.
     pub(crate) fn of_this_process() -> Option<Self> {
-        let text = env::var(VARIABLE).ok()?;
-        let mut parts = text.split('\n');
-        let mut next = || parts.next().unwrap_or_default().to_owned();
+        let [what, uri, database, collection, items, keys] = told(VARIABLE)?;
         Some(Self {
-            what: next(),
-            uri: next(),
-            database: next(),
-            collection: next(),
-            items: next().parse().ok()?,
-            keys: next().parse().ok()?,
+            what,
+            uri,
+            database,
+            collection,
+            items: items.parse().ok()?,
+            keys: keys.parse().ok()?,
         })
     }
 

@@ -9,10 +9,15 @@ use std::{
 };
 
 use bucket_benches::{Contestant, Result, Samples};
-use bucket_runtime::{Bucket, bson::Document, mongodb::Collection};
+use bucket_runtime::{Bucket, Buckets, bson::Document, mongodb::Collection};
 use tokio::task::JoinSet;
 
-use crate::{batcher::inserts, bench::Bench, peers, trade::Flat};
+use crate::{
+    batcher::{Batcher, inserts},
+    bench::Bench,
+    peers,
+    trade::Flat,
+};
 
 /// How many tasks of a process write at the same time.
 pub(crate) const WRITERS: usize = 32;
@@ -132,14 +137,18 @@ pub(crate) async fn append<T: Bucket + From<Flat>>(
 ) -> Result<Samples> {
     let collection = bench.db.collection::<Document>(&bench.fresh("append"));
     let buckets = T::buckets_in(collection.clone()).await?;
-    let items = trades.into_iter().map(T::from).collect();
-    let rate = by_writers(items, move |item: T| {
-        let buckets = buckets.clone();
-        async move { Ok(buckets.append(&item).await.map(drop)?) }
-    });
-    let rate = rate.await?;
+    let rate = append_each(buckets, trades.into_iter().map(T::from).collect()).await?;
     collection.drop().await?;
     Ok(rate)
+}
+
+/// Appends each item by a call of its own.
+pub(crate) async fn append_each<T: Bucket>(buckets: Buckets<T>, items: Vec<T>) -> Result<Samples> {
+    by_writers(items, move |item: T| {
+        let buckets = buckets.clone();
+        async move { Ok(buckets.append(&item).await.map(drop)?) }
+    })
+    .await
 }
 
 /// The peer with one document per trade, and a command for each.
@@ -172,12 +181,16 @@ pub(crate) async fn series_batched(
 }
 
 async fn batched(collection: Collection<Flat>, trades: Vec<Flat>) -> Result<Samples> {
-    let batcher = inserts(&collection);
-    let rate = by_writers(trades, move |trade| {
-        let batcher = batcher.clone();
-        async move { batcher.put(trade).await }
-    });
-    let rate = rate.await?;
+    let rate = put_each(inserts(&collection), trades).await?;
     collection.drop().await?;
     Ok(rate)
+}
+
+/// Inserts each trade by a call of its own; the waiting ones share commands.
+pub(crate) async fn put_each(batcher: Batcher<Flat>, trades: Vec<Flat>) -> Result<Samples> {
+    by_writers(trades, move |trade| {
+        let batcher = batcher.clone();
+        async move { batcher.put(trade).await }
+    })
+    .await
 }

@@ -9,9 +9,9 @@ use bucket_runtime::{
 use futures_util::TryStreamExt as _;
 use serde::{Deserialize, Serialize};
 
-use super::{PAGE, whole};
+use super::PAGE;
 use crate::{
-    bench::Bench,
+    bench::{Bench, expect},
     cpu::Cpu,
     outlier::{Book, book},
 };
@@ -143,7 +143,7 @@ fn newest(cpu: Cpu, books: &Outliers<Book>) -> Contestant {
         let books = books.clone();
         async move {
             let page = books.items(&id).newest_first().page_of_items(PAGE as u64);
-            whole(page.await?.items.len())
+            expect(page.await?.items.len(), PAGE)
         }
     })
 }
@@ -159,7 +159,7 @@ async fn next(cpu: Cpu, books: &Outliers<Book>) -> Result<Contestant> {
         let books = books.clone();
         async move {
             let page = books.items(&id).newest_first().page_of_items(PAGE as u64);
-            whole(page.after(&token).await?.items.len())
+            expect(page.after(&token).await?.items.len(), PAGE)
         }
     }))
 }
@@ -176,7 +176,7 @@ fn flat_before(cpu: Cpu, flat: &Collection<Purchase>, nth: i64) -> Contestant {
                 .sort(doc! { "nth": -1 })
                 .limit(PAGE as i64);
             let page: Vec<_> = newest.await?.try_collect().await?;
-            whole(page.len())
+            expect(page.len(), PAGE)
         }
     })
 }
