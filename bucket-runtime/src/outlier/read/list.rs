@@ -103,30 +103,31 @@ impl ParentList {
         start: Option<&QueryStart>,
         session: Option<&'s mut ClientSession>,
     ) -> Result<DocumentCursor<'s, RawDocumentBuf>> {
-        let scope = &self.parent.scope;
-        let (spec, key) = (scope.extras.spec, Some(&scope.extras.key));
-        let at = start.and_then(|start| start.at);
-        let asked = match section {
-            Section::OwnUnlessFlagged => OwnItems::UnlessFlagged,
-            _ => at.map_or(OwnItems::All, OwnItems::From),
-        };
-        let cut = match start.zip(at) {
-            Some((start, at)) if section == Section::Unnumbered => {
-                Some((self.id(section, &start.id)?, at))
+        let (target, scope) = (self.target(section), &self.parent.scope);
+        let (spec, at) = (scope.extras.spec, start.and_then(|start| start.at));
+        match section {
+            Section::Own | Section::OwnUnlessFlagged => {
+                let asked = match section {
+                    Section::OwnUnlessFlagged => OwnItems::UnlessFlagged,
+                    _ => at.map_or(OwnItems::All, OwnItems::From),
+                };
+                let unwound = || scope.own_items(query, asked);
+                let whole = scope.whole_parent(query, asked);
+                target.items(whole, unwound, session).await
             }
-            _ => None,
-        };
-        let whole = match section {
-            Section::Own | Section::OwnUnlessFlagged => scope.whole_parent(query, asked),
-            Section::Unnumbered => None,
-            Section::Numbered => query.whole_buckets(spec, key, start),
-        };
-        let unwound = || match section {
-            Section::Own | Section::OwnUnlessFlagged => scope.own_items(query, asked),
-            Section::Unnumbered => query.items_of(spec, section.documents(scope), cut),
-            Section::Numbered => query.pipeline(spec, key, start),
-        };
-        self.target(section).items(whole, unwound, session).await
+            Section::Unnumbered => {
+                let cut = start.zip(at);
+                let cut = cut.map(|(start, at)| self.id(section, &start.id).map(|id| (id, at)));
+                let unwound = query.items_of(spec, section.documents(scope), cut.transpose()?);
+                target.pipeline(unwound).cursor(session).await
+            }
+            Section::Numbered => {
+                let key = Some(&scope.extras.key);
+                let unwound = || query.pipeline(spec, key, start);
+                let whole = query.whole_buckets(spec, key, start);
+                target.items(whole, unwound, session).await
+            }
+        }
     }
 
     /// Where a query for single items starts, to go on at a position.

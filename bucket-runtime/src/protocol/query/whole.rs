@@ -93,8 +93,8 @@ impl Query {
 impl WholeRead {
     /// The rows of the documents that were found; `None` if other documents may hold some of them.
     pub(crate) fn rows(&self, documents: Vec<RawDocumentBuf>) -> Option<Vec<RawDocumentBuf>> {
-        let limit = self.range.limit.unwrap_or(i64::MAX);
-        let is_all = (documents.len() as u64) < limit.unsigned_abs();
+        let found = documents.len() as i64;
+        let is_all = self.range.limit.is_none_or(|limit| found < limit);
         let mut rows = Vec::new();
         for document in documents {
             let asked = self.asked_of(&document);
