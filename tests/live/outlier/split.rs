@@ -267,6 +267,22 @@ async fn what_was_pushed_before_the_split_stays_behind_what_is_older(db: Live) {
     }
 }
 
+/// The last page of a split is open. Without its only item it goes, and what is pushed next begins at zero.
+#[bucket_testkit::test]
+async fn o4_the_last_page_of_a_split_may_be_emptied(db: Live) {
+    let books = fresh::<Book3>(&db).await;
+    books.collection().insert_one(parent(7, 6)).await.unwrap();
+    books.split_existing().await.unwrap();
+    books.remove(&7, 5).await.unwrap();
+    books.push(&7, 6).await.unwrap();
+    let found = stored(&books).await.remove(&7).unwrap();
+    let ids = found.pages.iter().map(|page| page.get_str("_id").unwrap());
+    assert_eq!(Vec::from_iter(ids), ["7_-9999999998", "7_0000000000"]);
+    assert_eq!(found.all(), [0, 1, 2, 3, 4, 6]);
+    reads_agree(&books, 7, &found).await;
+    assert_eq!(verify(&books).await.unwrap(), []);
+}
+
 /// A program that does not know the pattern made the parent too long again: its pages are numbered
 /// below those of the first split.
 #[bucket_testkit::test]
