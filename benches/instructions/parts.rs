@@ -88,12 +88,10 @@ pub(crate) const PARTS: [Part; 7] = [
         what: "read the text of a token of a list, hash the eight items next to it, and write its text",
         each: 1,
         prepare: || {
-            let elements = elements(8);
+            let bucket = bucket();
             Box::new(move || {
                 let token: Result<ItemToken, _> = black_box(TOKEN).parse();
-                for element in &elements {
-                    black_box(pure::fingerprint(element));
-                }
+                black_box(pure::fingerprints::<Trade1000>(&bucket, 8));
                 black_box(token.map(|token| token.to_string()).ok());
             })
         },

@@ -1,7 +1,7 @@
 //! Pure functions on the way of a call: what the benchmark `instructions` counts. And a switch for another benchmark.
 #![allow(missing_docs, reason = "no part of the public interface")]
 
-use mongodb::bson::{Bson, Document};
+use mongodb::bson::{Bson, Document, RawDocument};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
@@ -53,9 +53,10 @@ pub fn written<T: Serialize>(document: &T) -> Vec<u8> {
     bytes::write(document).expect("a document")
 }
 
-/// The hash by which a token remembers an element.
-pub fn fingerprint(element: &Bson) -> u32 {
-    fingerprint::of_element(element, None)
+/// The hashes by which a token remembers the first items of a bucket.
+pub fn fingerprints<T: Bucket>(bucket: &[u8], items: usize) -> Vec<u32> {
+    let bucket = RawDocument::from_bytes(bucket).expect("a document");
+    fingerprint::of_elements(bucket, T::SPEC.items, None, 0..items)
 }
 
 /// The key of an item, as commands need it.

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use mongodb::bson::{Bson, Document, RawBsonRef, RawDocumentBuf};
+use mongodb::bson::{Bson, Document, RawBsonRef, RawDocument, RawDocumentBuf};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use crate::{
@@ -127,6 +127,12 @@ pub(crate) fn comparable(value: &Bson) -> String {
         Some(number) => number.to_string(),
         None => value.to_string(),
     }
+}
+
+/// The whole number in a field.
+pub(crate) fn whole_in(row: &RawDocument, name: &str) -> Option<u64> {
+    let number = whole(&Bson::try_from(row.get(name).ok()??).ok()?)?;
+    number.try_into().ok()
 }
 
 /// A whole number of any numeric type, since other tools write other types.

@@ -29,6 +29,14 @@ impl<'b> RawFields<'b> {
         }
     }
 
+    /// The elements of an array in a document.
+    pub(crate) fn of_array(document: &'b [u8], name: &str) -> Result<Self, Malformed> {
+        let fields = Self::of(document)?.map_while(Result::ok);
+        let mut arrays = fields.filter(|field| field.ty == ElementType::Array);
+        let array = arrays.find(|field| field.name == name.as_bytes());
+        Self::of(array.ok_or(Malformed)?.value)
+    }
+
     fn field(&mut self) -> Option<RawField<'b>> {
         let (ty, rest) = self.0.split_first()?;
         let ty = ElementType::from(*ty)?;
@@ -92,13 +100,13 @@ impl<'b> RawField<'b> {
 /// A document of fields, given by their bytes. Together they may not be longer than a document of the server, whose
 /// length has four bytes.
 pub(crate) fn document_of(fields: &[&[u8]]) -> Vec<u8> {
-    let mut document = vec![0; 4];
+    let size = 4 + fields.iter().map(|field| field.len()).sum::<usize>() + 1;
+    let mut document = Vec::with_capacity(size);
+    document.extend((size as i32).to_le_bytes());
     fields
         .iter()
         .for_each(|field| document.extend_from_slice(field));
     document.push(0);
-    let size = document.len() as i32;
-    document[..4].copy_from_slice(&size.to_le_bytes());
     document
 }
 

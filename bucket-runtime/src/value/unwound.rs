@@ -25,14 +25,9 @@ impl RowFields {
         reversed: bool,
         most: usize,
     ) -> Result<Vec<RawDocumentBuf>, Malformed> {
-        let fields = RawFields::of(document)?.collect::<Result<Vec<_>, _>>()?;
-        let array = fields
-            .iter()
-            .find(|field| field.name == self.items.as_bytes());
-        let array = array.filter(|field| field.ty == ElementType::Array);
-        let elements =
-            RawFields::of(array.ok_or(Malformed)?.value)?.collect::<Result<Vec<_>, _>>()?;
-        let kept = self.kept_of(&fields);
+        let elements = RawFields::of_array(document, self.items)?;
+        let elements = elements.collect::<Result<Vec<_>, _>>()?;
+        let kept = self.kept_of(document)?;
         let asked = asked.start.min(elements.len())..asked.end.min(elements.len());
         let row = |number: usize| self.row(&kept, number, &elements[number]);
         match reversed {
@@ -43,16 +38,19 @@ impl RowFields {
 
     /// A row without an item.
     pub(crate) fn row_without_item(&self, document: &[u8]) -> Result<RawDocumentBuf, Malformed> {
-        let fields = RawFields::of(document)?.collect::<Result<Vec<_>, _>>()?;
-        raw(&[&self.kept_of(&fields)])
+        raw(&[&self.kept_of(document)?])
     }
 
     /// The bytes of the fields that are kept.
-    fn kept_of(&self, fields: &[RawField<'_>]) -> Vec<u8> {
-        let is_kept =
-            |field: &&RawField<'_>| self.kept.iter().any(|name| field.name == name.as_bytes());
-        let kept = fields.iter().filter(is_kept);
-        kept.flat_map(|field| field.whole).copied().collect()
+    fn kept_of(&self, document: &[u8]) -> Result<Vec<u8>, Malformed> {
+        let mut kept = Vec::new();
+        for field in RawFields::of(document)? {
+            let field = field?;
+            if self.kept.iter().any(|name| field.name == name.as_bytes()) {
+                kept.extend_from_slice(field.whole);
+            }
+        }
+        Ok(kept)
     }
 
     fn row(

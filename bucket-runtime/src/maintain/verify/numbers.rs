@@ -50,7 +50,11 @@ impl Numbers {
         });
         let next = next?;
         // The last page of a split is open: it goes with its last item, and then the next page has number zero.
-        let last = if next.number < 0 { number } else { number.max(-1) };
+        let last = if next.number < 0 {
+            number
+        } else {
+            number.max(-1)
+        };
         Some(Neighbours {
             first: id.to_owned(),
             missing: u64::try_from(next.number - last - 1).unwrap_or(0),

@@ -9,7 +9,7 @@ use crate::{
         range::Range,
     },
     schema::names::{CAPACITY, SEALED},
-    value::{element::whole, unwound::RowFields},
+    value::{element::whole_in, unwound::RowFields},
 };
 
 /// The items of a parent's array that a read asks for.
@@ -137,12 +137,6 @@ impl ParentScope {
     pub(crate) fn number_in(&self, row: &RawDocument) -> Option<u32> {
         u32::try_from(whole_in(row, self.extras.spec.count)?).ok()
     }
-}
-
-/// The whole number in a field.
-fn whole_in(row: &RawDocument, name: &str) -> Option<u64> {
-    let number = whole(&Bson::try_from(row.get(name).ok()??).ok()?)?;
-    number.try_into().ok()
 }
 
 /// The server counts elements of arrays in 32 bits.

@@ -20,7 +20,7 @@ use crate::{
     server::{cursor::DocumentCursor, target::Target},
     value::{
         bytes,
-        fingerprint::{fingerprint, of_element},
+        fingerprint::{fingerprint, of_elements},
         unreadable::read_value,
     },
 };
@@ -182,9 +182,10 @@ impl ParentList {
     /// The only element of a row: the number of elements before it, and its fingerprint.
     pub(super) fn numbered_element(&self, row: &RawDocument) -> Option<(u32, u32)> {
         let number = self.parent.scope.number_in(row)?;
-        let element = Bson::try_from(self.element(row)?).ok()?;
         let names = self.query.telling_names(self.parent.scope.spec.unique);
-        Some((number, of_element(&element, names.as_deref())))
+        let items = self.parent.scope.extras.spec.items;
+        let element = of_elements(row, items, names.as_deref(), 0..1);
+        Some((number, *element.first()?))
     }
 
     /// Reads the item of a row.

@@ -1,8 +1,10 @@
 //! The list of items that a read goes through. A token belongs to one list.
 
+use std::ops::Range;
+
 use mongodb::{
     ClientSession,
-    bson::{Bson, Document, RawDocument, doc},
+    bson::{RawDocument, doc},
 };
 use serde::de::DeserializeOwned;
 
@@ -14,8 +16,8 @@ use crate::{
     schema::spec::BucketSpec,
     server::{cursor::DocumentCursor, target::OwnedTarget},
     value::{
-        element::whole,
-        fingerprint::{fingerprint, of_element},
+        element::whole_in,
+        fingerprint::{fingerprint, of_elements},
     },
 };
 
@@ -93,22 +95,15 @@ impl ItemList {
         scope.map_or("", |scope| &scope.prefix)
     }
 
-    /// The fingerprint of an element.
-    fn element_fingerprint(&self) -> impl Fn(&Bson) -> u32 {
-        let names = self.query.telling_names(self.spec.unique);
-        move |element| of_element(element, names.as_deref())
-    }
-
     /// The only element of a single item's row: the number of elements before it, and its fingerprint.
-    pub(super) fn numbered_element(&self, row: &Document) -> Option<(u32, u32)> {
-        let number = u32::try_from(whole(row.get(self.spec.count)?)?).ok()?;
-        let element = row.get_array(self.spec.items).ok()?.first()?;
-        Some((number, self.element_fingerprint()(element)))
+    pub(super) fn numbered_element(&self, row: &RawDocument) -> Option<(u32, u32)> {
+        let number = u32::try_from(whole_in(row, self.spec.count)?).ok()?;
+        Some((number, *self.fingerprints(row, 0..1).first()?))
     }
 
     /// The elements of a whole bucket: the number of elements before each, and its fingerprint.
     pub(super) fn numbered_elements(&self, bucket: &RawDocument) -> Vec<(u32, u32)> {
-        let elements = self.fingerprints(bucket, 0, usize::MAX);
+        let elements = self.fingerprints(bucket, 0..usize::MAX);
         (0..).zip(elements).collect()
     }
 
@@ -116,24 +111,17 @@ impl ItemList {
     /// nearest first.
     pub(super) fn neighbours(&self, bucket: &RawDocument, before: usize) -> Vec<u32> {
         if self.query.newest_first {
-            return self.fingerprints(bucket, before, MAX_NEIGHBOURS);
+            return self.fingerprints(bucket, before..before.saturating_add(MAX_NEIGHBOURS));
         }
-        let known = before.min(MAX_NEIGHBOURS);
-        let mut neighbours = self.fingerprints(bucket, before - known, known);
+        let known = before.saturating_sub(MAX_NEIGHBOURS)..before;
+        let mut neighbours = self.fingerprints(bucket, known);
         neighbours.reverse();
         neighbours
     }
 
-    /// The fingerprints of some elements of a whole bucket.
-    fn fingerprints(&self, bucket: &RawDocument, skip: usize, take: usize) -> Vec<u32> {
-        let Ok(array) = bucket.get_array(self.spec.items) else {
-            return Vec::new();
-        };
-        let elements = array.into_iter().skip(skip).take(take);
-        let elements = elements.map(|element| Bson::try_from(element.ok()?).ok());
-        let fingerprint = self.element_fingerprint();
-        elements
-            .map(|element| fingerprint(&element.unwrap_or(Bson::Null)))
-            .collect()
+    /// The fingerprints of some elements of a bucket.
+    fn fingerprints(&self, bucket: &RawDocument, asked: Range<usize>) -> Vec<u32> {
+        let names = self.query.telling_names(self.spec.unique);
+        of_elements(bucket, self.spec.items, names.as_deref(), asked)
     }
 }

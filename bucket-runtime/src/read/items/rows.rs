@@ -10,7 +10,7 @@ use std::{
 use futures_util::stream::{BoxStream, StreamExt, try_unfold};
 use mongodb::{
     ClientSession,
-    bson::{Document, RawDocument, RawDocumentBuf},
+    bson::{RawDocument, RawDocumentBuf},
 };
 
 use super::{
@@ -21,7 +21,7 @@ use super::{
 use crate::{
     Result,
     protocol::query::{ItemPosition, MAX_NEIGHBOURS, NeighbourSide, QueryStart},
-    value::{bytes, unreadable::OnUnreadable},
+    value::unreadable::OnUnreadable,
 };
 
 /// The maximum number of times that a read looks for its position again when others change that bucket
@@ -116,14 +116,13 @@ impl<T> ItemRows<'_, T> {
 
     /// The position after the last given item.
     fn position(&self) -> Option<ItemPosition> {
-        let rows = self.given.iter().rev();
-        let mut rows = rows.map_while(|row| bytes::read::<Document>(row.as_bytes()).ok());
+        let mut rows = self.given.iter().rev();
         let last = rows.next()?;
         let bucket = last.get_str("_id").ok()?;
         let newest_first = self.list.query.newest_first;
-        let (number, nearest) = self.list.numbered_element(&last)?;
+        let (number, nearest) = self.list.numbered_element(last)?;
         let of_bucket = rows.take_while(|row| is_of(row, bucket));
-        let farther = of_bucket.filter_map(|row| Some(self.list.numbered_element(&row)?.1));
+        let farther = of_bucket.filter_map(|row| Some(self.list.numbered_element(row)?.1));
         let position = ItemPosition {
             bucket: bucket.to_owned(),
             before: number.checked_add(u32::from(!newest_first))?,
@@ -179,9 +178,8 @@ async fn resume<'s, E: ItemForm>(
             return Ok((rows, None));
         };
         let first = rows.peek().await?;
-        let first = first.and_then(|row| Document::try_from(row).ok());
         let is_beside = first.is_some_and(|row| {
-            is_of(&row, &position.bucket) && list.numbered_element(&row) == Some(neighbour)
+            is_of(row, &position.bucket) && list.numbered_element(row) == Some(neighbour)
         });
         if is_beside {
             let is_given = position.is_given(query.newest_first);
@@ -210,13 +208,13 @@ async fn elements_of_bucket(
     };
     let query = list.query.of_all_matches();
     let rows = list.rows(&query, Some(&start), session).await?;
-    let rows: Vec<Document> = rows.rest().await?;
+    let rows: Vec<RawDocumentBuf> = rows.rest().await?;
     // The rows of another bucket, which come first if the bucket is gone, do not count.
     let rows = rows.iter().filter(|row| is_of(row, bucket));
     Ok(rows.filter_map(|row| list.numbered_element(row)).collect())
 }
 
 /// Whether a row is an item of the bucket with this id.
-fn is_of(row: &Document, bucket: &str) -> bool {
-    row.get_str("_id").is_ok_and(|id| id == bucket)
+fn is_of(row: &RawDocument, bucket: &str) -> bool {
+    row.get_str("_id").ok() == Some(bucket)
 }
