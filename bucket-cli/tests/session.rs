@@ -196,7 +196,7 @@ async fn what_is_there_is_described(shell: Shell) {
             "    capacity  buckets  bytes  full bucket  filled  keys in one bucket",
             "           3        4  576 B        156 B    66 %                50 %",
             "          10        2  336 B        240 B    40 %               100 %  ← recommended",
-            "  take a capacity of 10: 2 buckets instead of 4 (write `capacity = 10`, then `change-capacity Trade --repack` moves the items)",
+            "  take a capacity of 10: 2 buckets instead of 4 (write `capacity = 10`; then `change-capacity Trade` for new buckets, or `migrate_from` for all)",
             "  keep the order: the buckets begin in the order of their ids",
         ]
     );
@@ -207,7 +207,7 @@ async fn what_is_there_is_described(shell: Shell) {
     assert_eq!(shell.run("--version").await.0, 0);
 }
 
-/// In time windows, the capacity is that of a window; the advice comes true, and then nothing is left to change.
+/// In time windows, the capacity is that of a window. Once the collection has it, nothing is left to change.
 #[bucket_testkit::test]
 async fn windows_are_advised_on(shell: Shell) {
     let targets = [bucket_cli::target!(app::Visit)];
@@ -225,18 +225,16 @@ async fn windows_are_advised_on(shell: Shell) {
             "          20      720  552 kB        800 B    95 %                    0 %",
             "          50      288  500 kB       1.8 kB    95 %                    0 %",
             "         100      144  482 kB       3.5 kB    95 %                  100 %  ← recommended",
-            "  take a capacity of 100: 144 buckets instead of 1,440 (write `capacity = 100`, then `change-capacity Visit \
-             --repack` moves the items)",
+            "  take a capacity of 100: 144 buckets instead of 1,440 (write `capacity = 100`; then `change-capacity \
+             Visit` for new buckets, or `migrate_from` for all)",
         ]
     );
     let larger = [bucket_cli::target!(larger::Visit)];
-    let (code, said) = shell
-        .run_on(&larger, "change-capacity Visit --repack")
-        .await;
+    let (code, said) = shell.run_on(&larger, "change-capacity Visit").await;
     assert_eq!(code, 0, "{said}");
     let (_, said) = shell.run_on(&larger, "verify").await;
     assert!(
-        said.contains("no problems in 144 buckets, 13,680 items"),
+        said.contains("no problems in 1,440 buckets, 13,680 items"),
         "{said}"
     );
     let (_, said) = shell.run_on(&larger, "advise").await;
@@ -535,25 +533,50 @@ async fn buckets_change_their_capacity(shell: Shell) {
     let larger = [bucket_cli::target!(larger::Trade)];
     let change = async |command| shell.run_on(&larger, command).await;
     assert_eq!(change("verify").await.0, 3);
-    let (code, said) = change("change-capacity Trade --repack --dry-run").await;
-    let plan = "0 of 4 buckets hold more than 5 items and would be split; 4 hold fewer and would be filled";
+    let (code, said) = change("change-capacity Trade --dry-run").await;
+    let plan = "  the capacity is 3, and would be 5: open buckets would be sealed";
     assert!(code == 0 && said.contains(plan), "{said}");
     assert_eq!(shell.documents("trades").await, before);
-    let (code, said) = change("change-capacity Trade --repack").await;
-    assert!(code == 0 && said.contains("replaced"), "{said}");
-    assert_eq!(change("verify").await.0, 0);
-
-    // And back to three items each.
-    let before = shell.documents("trades").await;
-    let (code, said) = shell.run("change-capacity Trade --dry-run").await;
-    let plan = "  1 of 3 buckets hold more than 3 items and would be split\n";
-    assert!(code == 0 && said.contains(plan), "{said}");
-    assert_eq!(shell.documents("trades").await, before);
-    let (code, said) = shell.run("change-capacity Trade").await;
+    assert_eq!(change("verify").await.0, 3);
+    let (code, said) = change("change-capacity Trade").await;
     assert!(
-        code == 0 && said.contains("1 of them replaced by 2"),
+        code == 0 && said.contains("the capacity was 3, and is now 5"),
         "{said}"
     );
+    assert_eq!(change("verify").await.0, 0);
+    let (code, said) = change("change-capacity Trade --json").await;
+    assert_eq!(code, 0);
+    let value: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(
+        (&value["stored"], &value["capacity"]),
+        (&5.into(), &5.into())
+    );
+    let (code, said) = change("change-capacity Trade").await;
+    assert!(
+        code == 0 && said.contains("the capacity is 5 already"),
+        "{said}"
+    );
+
+    // And back to three items each; the change was interrupted when its index was still hidden.
+    shell.run("change-capacity Trade").await;
+    let index = doc! { "name": "bucket_open_3", "hidden": true };
+    let hide = doc! { "collMod": "trades", "index": index };
+    shell.db.run_command(hide).await.unwrap();
+    let (code, said) = shell.run("change-capacity Trade --dry-run").await;
+    let plan = "the capacity would be 3: the change was interrupted";
+    assert!(code == 0 && said.contains(plan), "{said}");
+    assert_eq!(shell.run("verify Trade").await.0, 3);
+    let (code, said) = shell.run("change-capacity Trade").await;
+    assert!(
+        code == 0 && said.contains("the capacity is now 3"),
+        "{said}"
+    );
+    assert_eq!(shell.run("verify Trade").await.0, 0);
+
+    // Without a collection.
+    shell.db.drop().await.unwrap();
+    let (code, said) = shell.run("change-capacity Trade --dry-run").await;
+    assert!(code == 0 && said.contains("there was no index"), "{said}");
 }
 
 #[bucket_testkit::test]

@@ -11,7 +11,6 @@ use crate::{
     bson::Bson,
     maintain::{
         archive::{export::ExportStream, import::Imported},
-        change_capacity::CapacityProgress,
         import_flat::ImportProgress,
         verify::{RepairedBuckets, VerifiedBuckets, rebuild::RollupProgress},
     },
@@ -138,7 +137,7 @@ actions! {
     upsert_item: 'c ['c, T: Bucket] UpsertItem<'c, T> => Result<Upserted>;
     remove_key: 'c ['c] RemoveKey<'c> => Result<u64>;
     create: 'static [] CreateCollections => Result<()>;
-    change_capacity: 'c ['c, T: Bucket] ChangeCapacity<'c, T> => Result<CapacityProgress>;
+    change_capacity: 'static [T: Bucket] ChangeCapacity<T> => Result<()>;
     migrate_from: 'c ['c, O: Bucket, T: Bucket] Migrate<'c, O, T> => Result<u64>;
     verify: 'static [] VerifyBuckets => Result<VerifiedBuckets>;
     repair: 'static [] RepairBuckets => Result<RepairedBuckets>;

@@ -398,43 +398,21 @@ pub trait Bucket: Sized + Send + Sync + 'static {
         RebuildRollups::new(verifier::<Self>(collection.clone_with_type()))
     }
 
-    /// Changes the struct's collection to the struct's capacity, while writers go on: change the struct,
-    /// call this once, and deploy. Open handles, in any process, follow by themselves.
+    /// Changes the struct's collection to the struct's capacity. Handles of the old capacity, in any process, then get
+    /// an [error](crate::Error::is_index_missing), with nothing stored, until they are opened again; with
+    /// [`stored_capacity`](crate::action::OpenBuckets::stored_capacity) a program of either version can open them.
     ///
-    /// A higher capacity leaves the buckets as they are: full ones are sealed, and new ones take more
-    /// items. A lower capacity splits those that hold too many. With
-    /// [`repack(true)`](crate::action::ChangeCapacity::repack) all buckets are rewritten, with their
-    /// rollups, so that all buckets of a key except its last are full. Items keep their order. A
-    /// collection that has the struct's [validator](Self::validator) at another capacity gets the new
-    /// one, as soon as no index of it is being built.
+    /// Items keep their order. Full buckets stay as they are, and so do larger ones if the capacity is lowered; open
+    /// ones are sealed as they are, so each key goes on with a new bucket. To divide all items anew, or to change the
+    /// capacity while no program may pause, use [`migrate_from`](Self::migrate_from). A collection that has the
+    /// struct's [validator](Self::validator) at another capacity gets the new one.
     ///
-    /// The index `bucket_open` has to be created again, under another name, which takes one or two
-    /// passes over the collection; if numbered buckets are to be rewritten, even if the capacity stays
-    /// the same. While it is missing the server refuses appends, and handles wait, for three seconds
-    /// at most. Buckets are rewritten in transactions (on a replica set or a sharded
-    /// cluster) of bounded size, run by run. A read that goes from page to page meanwhile may miss items
-    /// that moved, or see them twice; earlier page tokens and numbers may lead to other items. While
-    /// writers are active a few buckets may end up not full; a further call packs them.
+    /// Some ten round trips, two of which pass over the collection, and one that creates the index under another name.
+    /// Appends are refused meanwhile; a collection that has the capacity takes one round trip. Do not load
+    /// (`append_many`, `import_flat`) meanwhile: whole buckets are planned before they are written, with the old size.
     ///
-    /// Numbered buckets have to be rewritten up to the key's last one in one transaction, and so do the
-    /// buckets of one time window, or of one second. If there are more than 10,000 of them, or more than
-    /// 64 MB, the key is not rewritten and is named in [`left`](crate::CapacityProgress::left).
-    ///
-    /// Appends to a key wait while the run with the key's open bucket is rewritten, and while another of
-    /// its runs is that lost a race against them: at most for one transaction.
-    ///
-    /// If the program is killed, call this again: finished work stays. The run that was being rewritten
-    /// is locked until the server aborts its transaction (`transactionLifetimeLimitSeconds`, a minute by
-    /// default), and the next call waits for that. A dropped future leaves some buckets rewritten and
-    /// others not, and at worst no index: then appends are refused with
-    /// [`is_index_missing`](crate::Error::is_index_missing) until this call, or opening the collection,
-    /// creates it.
-    ///
-    /// Do not load (`append_many`, `import_flat`) meanwhile: whole buckets are planned before they are
-    /// written, with the old size, and after a last bucket that may be another one by then. With `{#}`
-    /// and time windows, items could be read in another order than that of the call, and numbers could
-    /// be skipped. Buckets of the old size, and further open ones, that such a load leaves are split and
-    /// sealed by another call. An edit that looks for its item just as it moves may not find it.
+    /// After a dropped future or a killed program call it again, which finishes the change; until then appends and
+    /// openings are refused with [`is_index_missing`](crate::Error::is_index_missing).
     ///
     /// # Errors
     ///
@@ -442,29 +420,22 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// [`is_collation`](crate::Error::is_collation),
     /// [`is_window_mismatch`](crate::Error::is_window_mismatch),
     /// [`is_several_open`](crate::Error::is_several_open) if writers without the index keep opening
-    /// buckets, or the driver's. [`is_index_conflict`](crate::Error::is_index_conflict) also if another
-    /// call changes the capacity again meanwhile: that call does the rest;
-    /// [`is_capacity_mismatch`](crate::Error::is_capacity_mismatch) if that happens repeatedly.
+    /// buckets, or the driver's.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, mongodb::Database};
     /// # async fn example<Trade: Bucket>(db: Database) -> bucket_runtime::Result<()> {
-    /// let change = Trade::change_capacity(&db).repack(true);
-    /// let done = change.on_progress(|at| println!("{} buckets", at.seen)).await?;
-    /// for error in done.left {
-    ///     eprintln!("{error}");
-    /// }
+    /// Trade::change_capacity(&db).await?;
+    /// let trades = Trade::buckets(&db).await?;
     /// # Ok(())
     /// # }
     /// ```
-    fn change_capacity(db: &Database) -> ChangeCapacity<'static, Self> {
+    fn change_capacity(db: &Database) -> ChangeCapacity<Self> {
         Self::change_capacity_in(db.collection::<Self>(Self::SPEC.collection))
     }
 
     /// Changes a collection of your choice. Otherwise like [`change_capacity`](Self::change_capacity).
-    fn change_capacity_in<C: Send + Sync>(
-        collection: Collection<C>,
-    ) -> ChangeCapacity<'static, Self> {
+    fn change_capacity_in<C: Send + Sync>(collection: Collection<C>) -> ChangeCapacity<Self> {
         ChangeCapacity::new(collection.clone_with_type())
     }
 
@@ -570,7 +541,8 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// which order to deploy one; [`is_deserialize`](crate::Error::is_deserialize) for buckets made by hand;
     /// [`is_unsupported`](crate::Error::is_unsupported),
     /// [`is_shard_key_conflict`](crate::Error::is_shard_key_conflict),
-    /// [`is_index_missing`](crate::Error::is_index_missing) if the user may not create indexes,
+    /// [`is_index_missing`](crate::Error::is_index_missing) if the user may not create indexes, or while the capacity
+    /// [changes](Self::change_capacity),
     /// [`is_capacity_mismatch`](crate::Error::is_capacity_mismatch),
     /// [`is_expiry_mismatch`](crate::Error::is_expiry_mismatch),
     /// [`is_several_open`](crate::Error::is_several_open),

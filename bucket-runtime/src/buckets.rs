@@ -99,6 +99,6 @@ impl<T: Bucket> Buckets<T> {
     }
 
     pub(crate) fn scope(&self, key: KeyRef<'_, T>) -> IndexedScope {
-        KeyScope::new(Self::SPEC, T::Key::parts(key)).by(self.writer.engine.index.get())
+        KeyScope::new(Self::SPEC, T::Key::parts(key)).by(self.writer.engine.open)
     }
 }

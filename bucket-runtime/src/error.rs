@@ -25,8 +25,7 @@ pub(crate) use self::{
     doubt::maybe_stored,
     driver::{
         duplicate_index, is_aborted, is_broken_off, is_code, is_impossible_id, is_killed,
-        is_missing_index, is_repeatable, is_statement_error, is_too_many_transactions, is_unknown,
-        refusal,
+        is_repeatable, is_statement_error, is_too_many_transactions, is_unknown, refusal,
     },
     kind::Kind,
     text::count,

@@ -43,7 +43,6 @@ pages! {
     importing
     #[doc(alias = "ttl", alias = "retention")]
     archive
-    changing_capacity
     sharding
     privileges_and_indexes
     command_line

@@ -101,7 +101,6 @@ pub use crate::{
             import::Imported,
             refused_line::{RefusedLine, RefusedReason},
         },
-        change_capacity::CapacityProgress,
         import_flat::ImportProgress,
         migrate::MigrateProgress,
         verify::{BucketProblem, RepairedBuckets, VerifiedBuckets, rebuild::RollupProgress},

@@ -2,7 +2,6 @@
 
 pub(crate) mod call;
 mod create;
-pub(crate) mod current_index;
 pub(crate) mod cursor;
 pub(crate) mod deployment;
 mod edit;

@@ -7,9 +7,8 @@
     reason = "other binaries use the rest"
 )]
 
-#[cfg(not(feature = "bson-3"))]
-pub(crate) mod capacity;
 pub(crate) mod database;
+pub(crate) mod events;
 pub(crate) mod fail_points;
 pub(crate) mod notes;
 pub(crate) mod outliers;

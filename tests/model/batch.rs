@@ -366,7 +366,7 @@ impl Batch {
             Next::SendAgain => NewestBucket::Unknown,
             Next::ReadNewest => NewestBucket::MustRead,
             Next::ReadLast => NewestBucket::NoneOpen,
-            Next::AwaitIndex | Next::Stop => unreachable!("the model's server does not answer so"),
+            Next::Stop => unreachable!("the model's server does not answer so"),
         };
         Vec::new()
     }

@@ -38,16 +38,15 @@ impl Changes {
     pub(crate) async fn finish<H: Handle>(self) {
         let db = self.client.database("c2");
         let capacity = some_capacity(&self.network);
-        let changed = H::change_capacity(&db, capacity, false).await;
+        let changed = H::change_capacity(&db, capacity).await;
         let mut world = self.network.world();
         world.note(|| format!("last change to {capacity:?}: {changed:?}"));
         match changed {
-            Ok(progress) if progress.left.is_empty() => {
-                world.changes_capacity = false;
+            Ok(()) => {
                 world.is_unguarded = false;
                 world.judge();
             }
-            other => world.fail(format!("an undisturbed change of capacity: {other:?}")),
+            Err(error) => world.fail(format!("an undisturbed change of capacity: {error:?}")),
         }
     }
 }
@@ -57,8 +56,7 @@ async fn change<H: Handle>(network: Network, db: Database) {
     random_pause(&network).await;
     let capacity = some_capacity(&network);
     for _ in 0..2 {
-        let repack = network.world().below(2) == 0;
-        let changed = called(&network, H::change_capacity(&db, capacity, repack)).await;
+        let changed = called(&network, H::change_capacity(&db, capacity)).await;
         let is_done = changed.told() == Told::Done;
         (network.world()).note(|| format!("capacity changed to {capacity:?}: {:?}", changed.0));
         if is_done {

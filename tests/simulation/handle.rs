@@ -9,8 +9,8 @@ use std::{
 };
 
 use bucket_runtime::{
-    Bucket, BucketProblem, Buckets, CapacityProgress, Fields, Filter, ImportProgress, Imported,
-    NewItem, Ordinal, Outlier, OutlierProblem, Outliers, Result, SplitProgress,
+    Bucket, BucketProblem, Buckets, Fields, Filter, ImportProgress, Imported, NewItem, Ordinal,
+    Outlier, OutlierProblem, Outliers, Result, SplitProgress,
     action::Watch,
     bson::{DateTime, Document, doc},
     mongodb::{ClientSession, Database},
@@ -133,9 +133,13 @@ pub(crate) trait Handle: Clone + Send + Sync + 'static {
     fn change_capacity(
         _db: &Database,
         _capacity: Capacity,
-        _repack: bool,
-    ) -> impl Future<Output = Result<CapacityProgress>> + Send {
-        ready(Ok(CapacityProgress::default()))
+    ) -> impl Future<Output = Result<()>> + Send {
+        ready(Ok(()))
+    }
+
+    /// A handle of the collection's present capacity, if it can be opened now.
+    fn reopen(&self) -> impl Future<Output = Option<Self>> + Send {
+        ready(None)
     }
 
     /// Migrates all buckets, until this is done.
@@ -309,16 +313,17 @@ impl<T: Reading> Handle for Buckets<T> {
         Ok(listed(T::repair(db).await?.left, BucketProblem::kind))
     }
 
-    async fn change_capacity(
-        db: &Database,
-        capacity: Capacity,
-        repack: bool,
-    ) -> Result<CapacityProgress> {
+    async fn change_capacity(db: &Database, capacity: Capacity) -> Result<()> {
         match capacity {
-            Capacity::Narrow => T::Narrow::change_capacity(db).repack(repack).await,
-            Capacity::First => T::change_capacity(db).repack(repack).await,
-            Capacity::Wide => T::Wide::change_capacity(db).repack(repack).await,
+            Capacity::Narrow => T::Narrow::change_capacity(db).await,
+            Capacity::First => T::change_capacity(db).await,
+            Capacity::Wide => T::Wide::change_capacity(db).await,
         }
+    }
+
+    async fn reopen(&self) -> Option<Self> {
+        let buckets = T::buckets_in(self.collection().clone());
+        buckets.stored_capacity(true).await.ok()
     }
 
     async fn migrate(

@@ -126,6 +126,9 @@ impl<H: Handle> Import<H> {
     /// Whatever has become of the imports before, one that nothing disturbs stores what is left, if anything is.
     pub(crate) async fn finish(self) {
         let (db, handle) = &self.handles[2];
+        // The capacity may have changed.
+        let reopened = handle.reopen().await;
+        let handle = reopened.as_ref().unwrap_or(handle);
         let imported = self.source.import(&self.network, handle, db).await;
         let mut world = self.network.world();
         world.note(|| format!("last import: {imported:?}"));

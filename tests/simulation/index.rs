@@ -25,7 +25,13 @@ impl Store {
         for new in new {
             let is_same = |name: &str, other: &Document| other.get(name) == new.get(name);
             match self.indexes.iter().find(|other| is_same("name", other)) {
-                Some(named) if named == new => continue,
+                // As from 8.2 on; before, the server leaves the index as it is.
+                Some(named) if shown(named) == shown(new) && is_hidden(named) == is_hidden(new) => {
+                    continue;
+                }
+                Some(named) if shown(named) == shown(new) => {
+                    return Err((INDEX_OPTIONS_CONFLICT, "hidden".to_owned()));
+                }
                 Some(_) => return Err((INDEX_KEY_SPECS_CONFLICT, "same name".to_owned())),
                 None => {}
             }
@@ -66,21 +72,21 @@ impl Store {
         Ok(())
     }
 
-    fn drop_index(&mut self, name: &str) -> Result<(), Refusal> {
+    /// Drops an index, or hides or shows it.
+    fn change_index(&mut self, name: &str, hidden: Option<bool>) -> Result<(), Refusal> {
         if !self.building.is_empty() {
             let text = "an index build is in progress".to_owned();
             return Err((BACKGROUND_OPERATION_IN_PROGRESS, text));
         }
-        let before = self.indexes.len();
-        self.indexes
-            .retain(|index| index.get_str("name") != Ok(name));
-        match self.indexes.len() < before {
-            true => Ok(()),
-            false => Err((
-                INDEX_NOT_FOUND,
-                format!("index not found with name [{name}]"),
-            )),
+        let mut indexes = self.indexes.iter();
+        let found = indexes.position(|index| index.get_str("name") == Ok(name));
+        let text = || format!("index not found with name [{name}]");
+        let found = found.ok_or_else(|| (INDEX_NOT_FOUND, text()))?;
+        match hidden {
+            None => drop(self.indexes.remove(found)),
+            Some(hidden) => drop(self.indexes[found].insert("hidden", hidden)),
         }
+        Ok(())
     }
 
     /// The places by which this differs from an earlier state: the ids of all documents that have changed, and what
@@ -149,6 +155,18 @@ impl Store {
     }
 }
 
+/// An index without the field that hides it, which does not tell it from another one.
+fn shown(index: &Document) -> Document {
+    let mut index = index.clone();
+    index.remove("hidden");
+    index
+}
+
+/// Whether no command may name the index.
+pub(crate) fn is_hidden(index: &Document) -> bool {
+    index.get_bool("hidden") == Ok(true)
+}
+
 impl World {
     /// Begins to build the indexes of a command `createIndexes`; their names.
     pub(crate) fn begin_indexes(&mut self, command: &Document) -> Result<Vec<String>, Refusal> {
@@ -183,11 +201,24 @@ impl World {
         if self.primary.store.building.is_empty() {
             self.end_plans(name);
         }
-        let dropped = self.primary.store_of(command).drop_index(name);
+        let dropped = self.primary.store_of(command).change_index(name, None);
         self.record("", command, 0, &dropped.clone().map(|()| Answered::Done));
         self.read_capacity();
+        self.created_capacity = self.capacity;
         self.replicate();
         dropped.map(|()| Document::new())
+    }
+
+    /// Carries out a command `collMod`, which hides an index or shows it. The plans that use it go on.
+    pub(crate) fn hide_index(&mut self, command: &Document) -> Result<Document, Refusal> {
+        let index = command.get_document("index").expect("an index");
+        let name = index.get_str("name").unwrap_or_default();
+        let hidden = index.get_bool("hidden").ok();
+        let store = self.primary.store_of(command);
+        let changed = store.change_index(name, hidden);
+        self.record("", command, 0, &changed.clone().map(|()| Answered::Done));
+        self.replicate();
+        changed.map(|()| Document::new())
     }
 
     fn read_capacity(&mut self) {

@@ -176,9 +176,13 @@ impl Network {
         let writes = statements(command).len();
         match command.keys().next().map_or("", |name| name) {
             "createIndexes" => self.create_indexes(command).await,
-            "dropIndexes" => {
+            name @ ("dropIndexes" | "collMod") => {
                 self.wait_for_transactions().await;
-                Ok(self.world().drop_index(command)?)
+                let mut world = self.world();
+                Ok(match name {
+                    "collMod" => world.hide_index(command)?,
+                    _ => world.drop_index(command)?,
+                })
             }
             "commitTransaction" | "abortTransaction" => {
                 let lock = self.lock_of(session);

@@ -136,7 +136,7 @@ async fn ask(
             let rows = rows.into_iter().flatten();
             Answered::Read(rows.filter_map(|row| row.as_document().cloned()).collect())
         }
-        "createIndexes" | "dropIndexes" | "commitTransaction" | "abortTransaction" => {
+        "createIndexes" | "dropIndexes" | "collMod" | "commitTransaction" | "abortTransaction" => {
             Answered::Done
         }
         _ => {
@@ -175,6 +175,11 @@ fn refusal(error: Error) -> Refusal {
 
 /// Whether a read is for any bucket, or any one of some keys: which of them comes first is not said.
 fn is_for_any(command: &Document) -> bool {
+    let stages = command.get_array("pipeline").into_iter().flatten();
+    let stages = Vec::from_iter(stages.filter_map(Bson::as_document).take(2));
+    if stages == [&doc! { "$match": {} }, &doc! { "$limit": 1 }] {
+        return true;
+    }
     let filter = command.get_document("filter");
     let is_of_several = filter.is_ok_and(|it| it.is_empty() || it.contains_key("$or"));
     is_of_several && command.contains_key("limit") && !command.contains_key("sort")

@@ -6,7 +6,7 @@ use bucket_runtime::bson::{Bson, Document, oid::ObjectId};
 
 use crate::{
     filter::{is_same, matches, number, value_at},
-    index::DUPLICATE_KEY,
+    index::{DUPLICATE_KEY, is_hidden},
     pipeline::{self, projected, sort},
     update::{has_operators, new_document, updated},
 };
@@ -198,7 +198,8 @@ impl Store {
             None | Some("_id_") => None,
             Some(name) => {
                 let mut built = self.built_indexes();
-                let index = built.find(|it| it.get_str("name") == Ok(name));
+                let is_it = |it: &&Document| it.get_str("name") == Ok(name) && !is_hidden(it);
+                let index = built.find(is_it);
                 let missing = "hint provided does not correspond to an existing index";
                 Some(index.ok_or((2, missing.to_owned()))?)
             }

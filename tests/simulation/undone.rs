@@ -4,9 +4,6 @@ use bucket_runtime::bson::{Bson, Document, doc};
 
 use crate::{repair::Inspection, scenario::Transfer, transaction::is_part};
 
-/// The open index of a collection whose capacity has never changed.
-const OPEN_INDEX: &str = "bucket_open";
-
 /// What keeps the guarantees. The first four are the server's; the others are parts of our commands, and are taken
 /// out of them on their way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,12 +44,12 @@ pub enum Safeguard {
     CorrectedCount,
     /// A verification looks once more for the open buckets of a key that seems to have several.
     SecondLook,
-    /// A change of capacity marks open buckets, which the filter of a handle with the former capacity leaves out.
-    CapacityMark,
-    /// The open index's name tells its capacity.
+    /// A change of the capacity seals what a handle of the former capacity may remember.
+    SealedByChange,
+    /// A statement names the open index, whose name tells its capacity.
     IndexName,
-    /// A transaction that rewrites buckets first reads by the index of its capacity.
-    OwnIndex,
+    /// A statement that fills a bucket which the handle has only read names it, too.
+    OwnBucket,
     /// The record of an import advances from the step that was read.
     Step,
     /// A transaction of an import looks for buckets of the keys that it begins.
@@ -85,9 +82,9 @@ impl Safeguard {
         Self::OwnTransaction,
         Self::CorrectedCount,
         Self::SecondLook,
-        Self::CapacityMark,
+        Self::SealedByChange,
         Self::IndexName,
-        Self::OwnIndex,
+        Self::OwnBucket,
         Self::Step,
         Self::NewKeys,
         Self::FirstItems,
@@ -105,13 +102,7 @@ impl Safeguard {
 
     /// Whether only a change of capacity needs it.
     pub(crate) fn is_of_change(self) -> bool {
-        [
-            Self::Conflicts,
-            Self::CapacityMark,
-            Self::IndexName,
-            Self::OwnIndex,
-        ]
-        .contains(&self)
+        [Self::SealedByChange, Self::IndexName, Self::OwnBucket].contains(&self)
     }
 
     /// Whether only buckets need it, and no parents.
@@ -143,8 +134,6 @@ impl Safeguard {
             command.insert("ordered", false);
         }
         match self {
-            Self::OwnIndex if is_part(command) => remove(command, &["hint"]),
-            Self::IndexName => name_all_alike(command),
             Self::OwnTransaction
                 if is_part(command)
                     && command.contains_key("updates")
@@ -182,8 +171,18 @@ impl Safeguard {
     fn undo_in(self, statement: &mut Document) {
         match self {
             Self::Capacity => remove(statement, &["q", "count"]),
-            Self::CapacityMark => remove(statement, &["q", "capacity"]),
-            Self::IndexName => name_all_alike(statement),
+            Self::SealedByChange => {
+                let is_seal = |set: &mut Document| set.get_str("sealed") == Ok("$_id");
+                if statement.get_bool("multi") == Ok(true)
+                    && last_set(statement, "u").is_some_and(is_seal)
+                {
+                    statement.insert("q", doc! { "_id": "none" });
+                }
+            }
+            Self::OwnBucket if is_of_id(statement) => drop(statement.insert("hint", "_id_")),
+            Self::IndexName if statement.get_str("hint") != Ok("_id_") => {
+                remove(statement, &["hint"]);
+            }
             Self::Threshold => remove(statement, &["q", "$expr"]),
             Self::Step => remove(statement, &["q", "step"]),
             Self::Identity => remove(statement, &["q", "items.n"]),
@@ -203,12 +202,8 @@ impl Safeguard {
                     fields.insert("has_extras", false);
                 }
             }
-            Self::ImpossibleId => {
-                if let Some(fields) = part(statement, &["u", "$setOnInsert"])
-                    && matches!(fields.get("_id"), Some(Bson::Array(_)))
-                {
-                    fields.remove("_id");
-                }
+            Self::ImpossibleId if is_of_id(statement) => {
+                remove(statement, &["u", "$setOnInsert", "_id"]);
             }
             _ => {}
         }
@@ -238,6 +233,12 @@ fn find_all_of_ids(command: &mut Document) {
     }
 }
 
+/// Whether the statement must not insert, since it is for a bucket that is known to be open.
+fn is_of_id(statement: &mut Document) -> bool {
+    let new = part(statement, &["u", "$setOnInsert"]);
+    new.is_some_and(|new| matches!(new.get("_id"), Some(Bson::Array(_))))
+}
+
 /// The fields that the last stage of an update sets, if it is a pipeline.
 fn last_set<'d>(update: &'d mut Document, name: &str) -> Option<&'d mut Document> {
     let last = update.get_array_mut(name).ok()?.last_mut()?;
@@ -256,20 +257,4 @@ fn remove(document: &mut Document, names: &[&str]) {
     {
         part.remove(name);
     }
-}
-
-/// Names the open index as if its capacity had never changed.
-fn name_all_alike(command: &mut Document) {
-    for name in ["hint", "index", "name"] {
-        if command
-            .get_str(name)
-            .is_ok_and(|name| name.starts_with(OPEN_INDEX))
-        {
-            command.insert(name, OPEN_INDEX);
-        }
-    }
-    let indexes = command.get_array_mut("indexes").into_iter().flatten();
-    indexes
-        .filter_map(Bson::as_document_mut)
-        .for_each(name_all_alike);
 }

@@ -17,6 +17,8 @@ pub(crate) const FOR_EVER: Duration = Duration::from_secs(1 << 20);
 
 /// Appends three items, one after the other, and edits some of them. Now and then the caller drops a call. Unique
 /// items are appended again if they may have been stored.
+///
+/// Once the capacity changes, it opens further handles, and goes on with any of them, however old.
 pub(crate) async fn append<H: Handle>(
     handle: H,
     network: Network,
@@ -25,8 +27,19 @@ pub(crate) async fn append<H: Handle>(
     mut session: Option<ClientSession>,
 ) {
     let mut own = Vec::new();
-    for n in first..first + 3 {
+    let mut handles = vec![handle];
+    let items = if network.world().changes_capacity {
+        6
+    } else {
+        3
+    };
+    for n in first..first + items {
         let sensor = network.world().begin_item(n);
+        let any = match handles.len() {
+            1 => 0,
+            several => network.world().below(several as u64) as usize,
+        };
+        let handle = handles[any].clone();
         let append = handle.append(sensor, n, session.as_mut());
         let appended = called(&network, append).await.told();
         tell(&network, n, appended);
@@ -39,6 +52,10 @@ pub(crate) async fn append<H: Handle>(
         own.extend((appended == Told::Done && !is_shared).then_some((sensor, n)));
         if let Some(edit) = Edit::of_one(&network, &mut own) {
             edit.call(&handle, &network, session.as_mut()).await;
+        }
+        if appended == Told::Failed && network.world().changes_capacity {
+            let opened = timeout(FOR_EVER, handle.reopen()).await;
+            handles.extend(opened.ok().flatten());
         }
     }
 }

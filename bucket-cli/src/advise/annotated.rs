@@ -120,8 +120,8 @@ fn sentence(name: &str, simulated: &[Simulated], capacity: u64, best: Option<Sim
     match best {
         None => format!("keep the capacity of {}", thousands(capacity)),
         Some(best) => format!(
-            "take a capacity of {}: {} instead of {documents} (write `capacity = {}`, then `change-capacity {name} \
-             --repack` moves the items)",
+            "take a capacity of {}: {} instead of {documents} (write `capacity = {}`; then `change-capacity {name}` \
+             for new buckets, or `migrate_from` for all)",
             thousands(best.capacity),
             counted(best.documents, "bucket"),
             best.capacity,

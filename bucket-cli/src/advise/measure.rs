@@ -1,7 +1,7 @@
 //! Pure functions from rows to facts.
 
 pub(super) mod capacity;
-pub(super) mod fill;
+pub(crate) mod fill;
 pub(super) mod growth;
 pub(super) mod heat;
 pub(super) mod keys;

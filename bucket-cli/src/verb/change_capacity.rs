@@ -1,67 +1,68 @@
 //! `change-capacity` changes a collection to its struct's capacity.
 
 use bucket_runtime::Bucket;
-use bucket_runtime::bson::{Document, doc};
-use bucket_runtime::mongodb::Database;
+use bucket_runtime::bson::Document;
+use bucket_runtime::mongodb::error::ErrorKind;
+use bucket_runtime::mongodb::{Database, IndexModel};
 use clap::Args;
+use futures_util::TryStreamExt;
 use serde_json::json;
 
-use super::{Outcome, Site, Verb};
+use super::{Failure, Outcome, Site, Verb};
+use crate::advise::measure::fill;
 use crate::arguments::{Dry, OneStruct};
-use crate::progress::Progress;
-use crate::report::{Report, counted};
+use crate::report::Report;
 
-/// Change a collection to its struct's capacity, while writers go on
+/// The server's code for a collection that does not exist.
+const NAMESPACE_NOT_FOUND: i32 = 26;
+
+/// Change a collection to its struct's capacity; programs have to open it again
 #[derive(Debug, Args)]
 pub(crate) struct ChangeCapacity {
     #[command(flatten)]
     pub(super) structs: OneStruct,
-    /// Rewrite all buckets, so that they are full
-    #[arg(long)]
-    repack: bool,
     #[command(flatten)]
     dry: Dry,
 }
 
 impl Verb for ChangeCapacity {
     async fn on_buckets<T: Bucket>(&self, site: &Site<'_>) -> Outcome {
-        if self.dry.dry_run {
-            return planned::<T>(site.db, self.repack).await;
+        let indexes = indexes::<T>(site.db).await?;
+        let (stored, capacity) = (fill::capacity(&indexes), u64::from(T::SPEC.capacity));
+        let Dry { dry_run: is_dry } = self.dry;
+        if !is_dry {
+            T::change_capacity(site.db).await?;
         }
-        let progress = Progress::of("buckets");
-        let change = T::change_capacity(site.db).repack(self.repack);
-        let done = change.on_progress(|at| progress.set(at.seen)).await?;
-        let line = format!(
-            "{} seen, {} of them replaced by {}",
-            counted(done.seen, "bucket"),
-            done.replaced,
-            done.written
-        );
-        let left: Vec<_> = done.left.iter().map(ToString::to_string).collect();
-        let value = json!({
-            "seen": done.seen, "replaced": done.replaced, "written": done.written, "left": left,
-        });
-        let is_bad = !left.is_empty();
-        Ok(Report::new(line, value).with_bad(is_bad, left))
+        let mut options = indexes.iter().filter_map(|index| index.options.as_ref());
+        let is_begun = options.any(|options| options.hidden == Some(true));
+        let now = if is_dry { "would be" } else { "is now" };
+        let line = match stored {
+            Some(stored) if stored != capacity && is_dry => format!(
+                "the capacity is {stored}, and would be {capacity}: open buckets would be sealed, and programs would \
+                 have to open the collection again"
+            ),
+            Some(stored) if stored != capacity => format!(
+                "the capacity was {stored}, and is now {capacity}: programs have to open the collection again"
+            ),
+            Some(_) if !is_begun => format!("the capacity is {capacity} already"),
+            Some(_) => format!("the capacity {now} {capacity}: the change was interrupted"),
+            None => format!("the capacity {now} {capacity}: there was no index"),
+        };
+        Ok(Report::new(
+            line,
+            json!({ "stored": stored, "capacity": capacity }),
+        ))
     }
 }
 
-/// Counts the buckets that hold too many items for the capacity, or too few.
-async fn planned<T: Bucket>(db: &Database, repack: bool) -> Outcome {
+/// The indexes; none if the collection does not exist.
+async fn indexes<T: Bucket>(db: &Database) -> Result<Vec<IndexModel>, Failure> {
     let collection = db.collection::<Document>(T::SPEC.collection);
-    let capacity = T::SPEC.capacity;
-    let count = |counts: Document| collection.count_documents(doc! { T::SPEC.count: counts });
-    let buckets = count(doc! { "$type": "number" }).await?;
-    let above = count(doc! { "$gt": capacity }).await?;
-    let below = count(doc! { "$lt": capacity }).await?;
-    let mut line = format!(
-        "{above} of {} hold more than {capacity} items and would be split",
-        counted(buckets, "bucket")
-    );
-    if repack {
-        line +=
-            &format!("; {below} hold fewer and would be filled from the next ones of their keys");
+    match collection.list_indexes().await {
+        Ok(indexes) => Ok(indexes.try_collect().await?),
+        Err(error) => match &*error.kind {
+            ErrorKind::Command(refusal) if refusal.code == NAMESPACE_NOT_FOUND => Ok(Vec::new()),
+            _ => Err(error.into()),
+        },
     }
-    let value = json!({ "buckets": buckets, "above": above, "below": below, "capacity": capacity });
-    Ok(Report::new(line, value))
 }

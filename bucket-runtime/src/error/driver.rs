@@ -135,11 +135,6 @@ pub(crate) fn duplicate_index(error: &DriverError) -> Option<&str> {
     })
 }
 
-/// Whether the index that the command's hint names is missing. The command was refused.
-pub(crate) fn is_missing_index(error: &DriverError) -> bool {
-    refusal(error).is_some_and(is_missing_hint)
-}
-
 /// Whether a standalone server has refused a transaction. The driver replaces its message by advice that changes
 /// nothing, so this brings the message back.
 pub(super) fn restore_refusal_of_transactions(error: &mut DriverError) -> bool {

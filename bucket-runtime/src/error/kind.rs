@@ -120,9 +120,9 @@ kinds! { collection;
     /// that opening was not to create, or that the user may not create.
     pub fn is_index_missing {
         MissingIndex =>
-            "the index `{OPEN_INDEX}` is missing; open the collection again with `buckets`, or \
-             `outliers`, to create it, or \
-             call `change_capacity` again if one was interrupted";
+            "the index `{OPEN_INDEX}` of this handle's capacity is missing or hidden; open the collection again with \
+             `buckets` or `outliers`; if that fails, too, the capacity is changing, and `change_capacity` finishes \
+             what was interrupted";
         /// The commands that create the indexes.
         MissingIndexes(commands: Vec<String>) =>
             "the collection lacks indexes; create them in MongoDB's shell, or open the collection as a user \
@@ -135,7 +135,7 @@ kinds! { collection;
     pub fn is_capacity_mismatch {
         CapacityMismatch { stored: i64, derived: u32 } =>
             "the collection was written with capacity {stored}, but the struct says {derived}; write \
-             `capacity = {stored}`, or change the collection while writers go on, with the struct's \
+             `capacity = {stored}`, or open it with `stored_capacity(true)`, or change the collection with the struct's \
              `change_capacity`, or `change-capacity` on its command line";
         /// The capacity of an outlier's extras cannot change.
         ExtrasCapacityMismatch { stored: i64, derived: u32 } =>
@@ -312,14 +312,6 @@ kinds! { collection;
         ParentMoved(what: &'static str) =>
             "the closure changed the {what} of the parent, which `update` never writes; nothing was changed; change \
              items with calls about items, and leave the id, the flag and the total alone";
-    }
-
-    /// Whether a key, or one of its time windows, has more buckets than one transaction can rewrite.
-    pub fn is_key_too_large {
-        KeyTooLarge =>
-            "the key, or one of its seconds or time windows, has more buckets than one transaction can \
-             rewrite, so they were not changed; to rewrite them, move the items into another collection with \
-             `append_stream`";
     }
 
     /// Whether a key to import already has buckets. Nothing of that key was stored.

@@ -133,7 +133,6 @@ fn of_calls() -> Vec<Kind> {
             migrated: 4,
             new: 5,
         },
-        Kind::KeyTooLarge,
         Kind::Overtaken,
         Kind::Standalone("repair"),
         Kind::NoTransactions,

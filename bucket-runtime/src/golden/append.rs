@@ -4,8 +4,7 @@ use insta::assert_snapshot;
 use mongodb::bson::{Bson, doc};
 
 use super::{
-    AppendedItems, Bucket, Golden, IndexedScope, OpenIndex, Trade, entry, note, order, reading,
-    trade,
+    AppendedItems, Bucket, Golden, IndexedScope, Trade, entry, note, order, reading, trade,
 };
 use crate::{
     protocol::{
@@ -49,10 +48,12 @@ fn statements<T: Bucket>(item: &T) -> String {
     shown.update("the same as one of several statements", &update);
     let update = newest(scope.append_to_id(items(), &new_id));
     shown.update("into the bucket with this id, or open it", &update);
-    let update = newest(scope.append_to_id_or_be_refused(items(), &new_id, false));
+    let update = newest(scope.append_to_id_or_be_refused(items(), &new_id, false, true));
     shown.update("into the bucket with this id, if it is open", &update);
-    let update = newest(scope.append_to_id_or_be_refused(items(), &new_id, true));
+    let update = newest(scope.append_to_id_or_be_refused(items(), &new_id, true, true));
     shown.update("the same, if it is full then", &update);
+    let update = newest(scope.append_to_id_or_be_refused(items(), &new_id, true, false));
+    shown.update("the same, if the bucket was only read", &update);
     let update = newest(scope.insert_bucket(items(), &new_id));
     shown.update("insert a bucket with this id", &update);
     shown.update("seal the bucket", &scope.seal(&new_id));
@@ -69,30 +70,6 @@ fn statements<T: Bucket>(item: &T) -> String {
     let document = document.unwrap().to_document().unwrap();
     shown.document("a sealed bucket that is inserted whole", &document);
     shown.0
-}
-
-/// After a change of the capacity, a new bucket has a mark of it.
-#[test]
-fn append_after_a_change_of_the_capacity() {
-    let (scope, entry) = entry(&trade());
-    let scope = scope.key.by(OpenIndex::changed_to(20));
-    let items = || AppendedItems {
-        elements: vec![entry.element.clone()],
-        totals: None,
-        oversize: 0,
-    };
-    let mut shown = Golden::default();
-    shown.update(
-        "into the open bucket, or into a new one",
-        &scope.append_or_open(items(), "123_1714979289"),
-    );
-    shown.update(
-        "insert a bucket with this id",
-        &scope.insert_bucket(items(), "123_1714979289"),
-    );
-    let statement = scope.append_to_open(items()).into_statement();
-    shown.document("as a statement", &statement);
-    assert_snapshot!(shown.0);
 }
 
 #[test]

@@ -1,103 +1,152 @@
-//! Changes the capacity of a collection, while writers go on.
+//! Changes the capacity of a collection, between handles of the old one and of the new one.
 //!
 //! The bound of the open index is the collection's capacity. With a hint, the server uses an index even if its
 //! bound is below the one in the filter, so the bound alone would not stop a handle with another capacity. The
 //! name of the index therefore changes with the capacity (`bucket_open`, later `bucket_open_25`), and every
-//! command that depends on the capacity names it as its hint. A handle that is refused reads the indexes, and
-//! waits up to three seconds for a missing one (`server/current_index.rs`). `change_capacity` drops the old
-//! index before it creates the new one, since both at once would refuse each other's buckets. If the capacity
-//! grows, it first seals full buckets, which the greater bound would open again.
+//! command that depends on the capacity names it as its hint, but those that fill a remembered bucket by its id.
 //!
-//! The server interrupts an update whose index is dropped. Server 6.0 may have changed the document by then, 8.2
-//! has not (`tests/live/server_claims/dropped_index.rs`). So the update is sent again: on a replica set before
-//! 8.2 under its number, which shows whether it was carried out, and from 8.2 on as it is. Elsewhere its items
-//! are in doubt.
-//!
-//! Runs of successive buckets are rewritten, each in one transaction, which first reads by its own index, so that one
-//! of an overtaken call writes nothing. A run ends between two moments, where there is room for its new ids; a numbered
-//! key and a window are rewritten in one run. Only a run with the open bucket can lose to writers, so a run ends before
-//! it if it can. After losing, a transaction first changes the open bucket and takes the change back: from then on the
-//! server makes the writers wait. If a writer has opened and filled a bucket since a transaction began, the server
-//! refuses that transaction's open bucket, which would stand before it (`tests/live/server_claims/dropped_index.rs`). It
-//! would not if that bucket had been stored full. So writers insert no full numbered bucket where the index has the name
-//! of a changed capacity, and a `repack` of numbered buckets gives it that name in any case. A numbered key that became
-//! shorter and ends in a full bucket gets an empty open one: otherwise a writer that has read the greatest number would
-//! take the next one, and leave a gap. If a call is dropped, the server still builds its index to the end, lists it, and
-//! refuses to use it until then (`tests/live/maintain/change_capacity/index.rs`). So the next call creates the listed
-//! index once more, which waits.
-
-mod index;
-mod run;
-mod survey;
-mod write;
+//! A hidden index still refuses a second open bucket, and the server refuses each command that names it. So the old
+//! index is hidden first; then all buckets that a handle of either capacity may take for open are sealed, and the new
+//! index is created, hidden as well. Only then the old index is dropped. That ends the commands that began with it,
+//! so whatever these have opened is sealed by a second pass, and the new index is shown. At each moment an index
+//! guards the collection, and a hidden one says that a change has begun, which the next call finishes
+//! (`tests/live/server_claims/hidden_index.rs`).
 
 use std::marker::PhantomData;
 
-use mongodb::{Collection, bson::Document};
+use mongodb::{
+    Collection,
+    bson::{Document, doc},
+};
 
-use self::survey::Survey;
-use crate::{Bucket, Error, Result, server::Server};
+use crate::{
+    Bucket, Error, Result,
+    error::{Code, is_code},
+    maintain::{open::create, verify::seal},
+    protocol::{
+        indexes::{self, open_indexes},
+        validator,
+    },
+    schema::{key::Key, names::SEALED, open_index::OpenIndex, spec::BucketSpec},
+    server::Server,
+};
 
-/// The progress of a [`change_capacity`](crate::Bucket::change_capacity).
-#[derive(Debug, Clone, Default)]
-#[non_exhaustive]
-pub struct CapacityProgress {
-    /// How many buckets were read.
-    pub seen: u64,
-    /// How many of them were replaced.
-    pub replaced: u64,
-    /// How many buckets replaced them.
-    pub written: u64,
-    /// The keys that were not rewritten, and why: each error names its [key](Error::key).
-    pub left: Vec<Error>,
-}
+/// How often one call begins again, since another one changes the capacity, too, or a writer that the index does not
+/// guard opens further buckets.
+const ROUNDS: u32 = 10;
 
 /// Builder of a change of capacity: await it; see
 /// [`Bucket::change_capacity`](crate::Bucket::change_capacity).
 #[must_use = "nothing is changed until this is awaited"]
-pub struct ChangeCapacity<'p, T> {
+pub struct ChangeCapacity<T> {
     collection: Collection<Document>,
-    repack: bool,
-    progress: Box<dyn FnMut(&CapacityProgress) + Send + 'p>,
     item: PhantomData<fn() -> T>,
 }
 
-impl<'p, T: Bucket> ChangeCapacity<'p, T> {
+impl<T: Bucket> ChangeCapacity<T> {
     pub(crate) fn new(collection: Collection<Document>) -> Self {
         Self {
             collection,
-            repack: false,
-            progress: Box::new(|_| ()),
             item: PhantomData,
         }
     }
 
-    /// Whether to rewrite all buckets, so that all buckets of a key except its last are full. The
-    /// default is `false`.
-    pub fn repack(mut self, repack: bool) -> Self {
-        self.repack = repack;
-        self
-    }
-
-    /// Calls this after each command that rewrites buckets, and at the end.
-    pub fn on_progress<'q>(
-        self,
-        progress: impl FnMut(&CapacityProgress) + Send + 'q,
-    ) -> ChangeCapacity<'q, T> {
-        ChangeCapacity {
-            collection: self.collection,
-            repack: self.repack,
-            progress: Box::new(progress),
-            item: self.item,
-        }
-    }
-
-    pub(crate) async fn execute(self) -> Result<CapacityProgress> {
+    pub(crate) async fn execute(self) -> Result<()> {
         let server = Server::new(self.collection);
-        server.needs_replica_set("change_capacity").await?;
-        let open = index::change::<T>(&server, self.repack).await?;
-        let mut survey = Survey::<T>::new(server, open, self.repack, self.progress);
-        survey.run().await?;
-        Ok(survey.progress)
+        let mut refused = None;
+        for _ in 0..ROUNDS {
+            match round::<T>(&server).await {
+                Ok(true) => return Ok(()),
+                Ok(false) => refused = None,
+                Err(error) if error.is_several_open() || is_conflict(&error) => {
+                    refused = Some(error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        refused.map_or(Ok(()), Err)
     }
+}
+
+/// Whether another index has the name or the definition of the new one.
+fn is_conflict(error: &Error) -> bool {
+    let conflicts = [Code::IndexOptionsConflict, Code::IndexKeySpecsConflict];
+    let is_one = |driver| conflicts.into_iter().any(|code| is_code(driver, code));
+    error.driver().is_some_and(is_one)
+}
+
+/// Changes the capacity unless it is the struct's; returns whether it was.
+async fn round<T: Bucket>(server: &Server) -> Result<bool> {
+    let (spec, target) = (const { &T::SPEC }, server.target());
+    let stored = open_indexes(&target.indexes().await?, spec);
+    let stored = stored.map_err(|kind| target.error(kind))?;
+    let (ours, others): (Vec<_>, Vec<_>) = stored
+        .into_iter()
+        .partition(|(index, _)| index.capacity == spec.capacity);
+    if matches!((&ours[..], &others[..]), ([(_, false)], [])) {
+        return Ok(true);
+    }
+    let new = OpenIndex::changed_to(spec.capacity);
+    let new = ours.first().map_or(new, |(index, _)| *index);
+    // Of an interrupted change the former capacity may be unknown.
+    let known = others
+        .iter()
+        .map(|(other, _)| other.bound().max(new.bound()));
+    let most = known.max().unwrap_or(i32::MAX);
+    if let [(old, false)] = others[..] {
+        // Most of this runs while writers go on.
+        seal_unsealed(server, spec, old.bound(), most).await?;
+    }
+    // From 8.2 on the server refuses to create an index again that is shown, as one that is hidden.
+    for (index, _) in others.iter().chain(&ours) {
+        target.hide_index(index.name, true).await?;
+    }
+    seal_unsealed(server, spec, 0, most).await?;
+    // Whether or not it was found: the server may still be building it for an interrupted call.
+    create(server, vec![indexes::hidden(spec, new)]).await?;
+    for (old, _) in &others {
+        target.drop_index(old.name).await?;
+    }
+    seal_unsealed(server, spec, 0, most).await?;
+    change_validator::<T>(server).await?;
+    target.hide_index(new.name, false).await?;
+    Ok(false)
+}
+
+/// Seals the buckets with this many items at least, and fewer than so many.
+async fn seal_unsealed(server: &Server, spec: &BucketSpec, least: i32, most: i32) -> Result<()> {
+    let unsealed = doc! {
+        spec.count: { "$gte": least, "$lt": most },
+        SEALED: { "$exists": false },
+    };
+    let sealed = server.target().update_many(unsealed, seal(), None).await;
+    sealed.map(drop)
+}
+
+/// Replaces the validator if it is the struct's at another capacity.
+async fn change_validator<T: Bucket>(server: &Server) -> Result<()> {
+    let Some(found) = server.target().validator().await? else {
+        return Ok(());
+    };
+    let Some(capacity) = capacity_of(&found, &T::SPEC) else {
+        return Ok(());
+    };
+    let mut old = T::SPEC;
+    old.capacity = capacity;
+    let is_ours = found == validator::of_bucket(&old, T::Key::BSON_TYPES);
+    if is_ours && capacity != T::SPEC.capacity {
+        server.target().set_validator(T::validator()).await?;
+    }
+    Ok(())
+}
+
+fn capacity_of(validator: &Document, spec: &BucketSpec) -> Option<u32> {
+    let schema = validator.get_document("$jsonSchema").ok()?;
+    let fields = schema.get_document("properties").ok()?;
+    let most = fields
+        .get_document(spec.items)
+        .ok()?
+        .get_i32("maxItems")
+        .ok()?;
+    u32::try_from(most).ok()
 }

@@ -1,7 +1,6 @@
 //! Opens a collection: makes sure that the index behind the guarantees exists and is the right one.
 
 mod indexes;
-mod mark;
 mod stored;
 
 use std::marker::PhantomData;
@@ -11,11 +10,9 @@ use mongodb::{
     bson::{Bson, Document, RawDocumentBuf, doc},
 };
 
+use self::indexes::check_indexes_of_any_capacity;
+pub(crate) use self::indexes::{check_indexes, create, must_exist, open};
 use self::stored::check_stored;
-pub(crate) use self::{
-    indexes::{check_indexes, create, must_exist, needed, open},
-    mark::mark_unsealed,
-};
 use crate::{
     Bucket, Buckets, Result,
     error::Kind,
@@ -33,6 +30,7 @@ pub struct OpenBuckets<T> {
     combine: bool,
     create: bool,
     check_items: bool,
+    stored_capacity: bool,
     trace_keys: bool,
     item: PhantomData<fn() -> T>,
 }
@@ -44,6 +42,7 @@ impl<T: Bucket> OpenBuckets<T> {
             combine: true,
             create: true,
             check_items: false,
+            stored_capacity: false,
             trace_keys: false,
             item: PhantomData,
         }
@@ -100,6 +99,22 @@ impl<T: Bucket> OpenBuckets<T> {
         self
     }
 
+    /// Whether to take the capacity that the collection has, if it is another one than the struct's. So both versions
+    /// of a program can start before and after a [change of the capacity](Bucket::change_capacity). The default is
+    /// `false`.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, mongodb::Database};
+    /// # async fn example<Trade: Bucket>(db: Database) -> bucket_runtime::Result<()> {
+    /// let trades = Trade::buckets(&db).stored_capacity(true).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn stored_capacity(mut self, take: bool) -> Self {
+        self.stored_capacity = take;
+        self
+    }
+
     /// Whether the spans of the handle's calls name the key (the field `bucket.key`). The default is `false`,
     /// since a key may be personal data. Needs the feature `tracing`, see
     /// [`guide::tracing`](crate::guide::tracing).
@@ -123,7 +138,10 @@ impl<T: Bucket> OpenBuckets<T> {
     pub(crate) async fn execute(self) -> Result<Buckets<T>> {
         let server = Server::new(self.collection).tracing_keys(self.trace_keys);
         server.known_deployment().await?;
-        let indexes = needed(&server, &T::SPEC).await?;
+        let indexes = match self.stored_capacity {
+            true => check_indexes_of_any_capacity(&server, &T::SPEC).await?,
+            false => check_indexes(&server, &T::SPEC).await?,
+        };
         if !self.create {
             must_exist([(&server, &indexes.lacking[..])])?;
         }

@@ -19,8 +19,8 @@ use mongodb::{
 use self::look::look;
 pub use self::problem::BucketProblem;
 pub(crate) use self::{
-    command::{page_after, seal},
-    find::{BucketFacts, FirstBucket, Verifier},
+    command::seal,
+    find::{FirstBucket, Verifier},
 };
 use crate::{
     Bucket, Result,
@@ -60,7 +60,7 @@ impl VerifyBuckets {
         Self(verifier)
     }
 
-    pub(crate) async fn execute(self) -> Result<VerifiedBuckets> {
+    pub(crate) async fn execute(mut self) -> Result<VerifiedBuckets> {
         let missing = self.0.missing_indexes().await?;
         let mut verified = self.0.verify().await?;
         verified.problems.extend(missing);
@@ -77,7 +77,7 @@ impl RepairBuckets {
         Self(verifier)
     }
 
-    pub(crate) async fn execute(self) -> Result<RepairedBuckets> {
+    pub(crate) async fn execute(mut self) -> Result<RepairedBuckets> {
         let missing = self.0.missing_indexes().await?;
         let repaired = self.0.repair().await?;
         let mut left = self.0.problems().await?;
@@ -93,6 +93,7 @@ pub(crate) fn verifier<T: Bucket>(collection: Collection<Document>) -> Verifier 
         buckets: Document::new(),
         spec: const { &T::SPEC },
         is_last_open: false,
+        may_exceed: false,
         parts: parts::<T>,
         look: look::<T>,
     }

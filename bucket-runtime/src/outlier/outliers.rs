@@ -83,7 +83,7 @@ impl<T: Outlier> Outliers<T> {
     /// The parent with this id.
     pub(crate) fn parent(&self, id: IdRef<'_, T>) -> ParentHandle {
         let part = <(T::Id,)>::parts(id).remove(0);
-        let open = self.collections.extras.index.get();
+        let open = self.collections.extras.open;
         ParentHandle {
             collections: self.collections.clone(),
             scope: ParentScope::new(Self::SPEC, Self::EXTRAS, part, open),

@@ -21,7 +21,7 @@ use crate::{
     error::Kind,
     protocol::command::IndexedScope,
     schema::{
-        names::{CAPACITY, OVERSIZE, SEALED},
+        names::{OVERSIZE, SEALED},
         size::{
             full::ORDINAL,
             layout::{digits, field, signed},
@@ -58,8 +58,7 @@ impl Budget {
         let spec = scope.spec;
         let max = scope.max_bytes()?;
         let id = 5 + scope.prefix.len() as u64 + ORDINAL;
-        let mark = scope.open.mark().map_or(0, |_| field(CAPACITY, 4));
-        let reserve = field(SEALED, id) + field(OVERSIZE, 8) + mark;
+        let reserve = field(SEALED, id) + field(OVERSIZE, 8);
         let mut head = 5 + field("_id", id) + reserve;
         head += field(spec.count, 8) + field(spec.items, 5) + spec.kept();
         for (name, part) in spec.key.iter().zip(&scope.parts) {

@@ -33,6 +33,16 @@ pub(crate) fn open(spec: &BucketSpec, open: OpenIndex) -> IndexModel {
     model(command::open_index_keys(spec), options)
 }
 
+/// The open index, hidden from the commands that name it. It refuses documents all the same.
+pub(crate) fn hidden(spec: &BucketSpec, open: OpenIndex) -> IndexModel {
+    let mut index = self::open(spec, open);
+    index.options = index.options.map(|mut options| {
+        options.hidden = Some(true);
+        options
+    });
+    index
+}
+
 /// The indexes on fields of an outlier's parents that have to be created.
 pub(crate) fn of_parents(
     found: &[IndexModel],
@@ -222,19 +232,23 @@ fn model(keys: Document, options: IndexOptions) -> IndexModel {
     IndexModel::builder().keys(keys).options(options).build()
 }
 
-/// The open index of a collection, if there is one.
+/// The open index of a collection, if there is one; an error while the capacity changes.
 pub(crate) fn open_index(
     found: &[IndexModel],
     spec: &BucketSpec,
 ) -> Result<Option<OpenIndex>, Kind> {
-    open_indexes(found, spec).map(|open| open.first().copied())
+    match open_indexes(found, spec)?[..] {
+        [] => Ok(None),
+        [(open, false)] => Ok(Some(open)),
+        _ => Err(Kind::MissingIndex),
+    }
 }
 
-/// The open indexes of a collection: one, except while its capacity changes.
+/// The open indexes of a collection, and whether each is hidden: one that is not, except while the capacity changes.
 pub(crate) fn open_indexes(
     found: &[IndexModel],
     spec: &BucketSpec,
-) -> Result<Vec<OpenIndex>, Kind> {
+) -> Result<Vec<(OpenIndex, bool)>, Kind> {
     if has_collation(found) {
         return Err(Kind::Collation);
     }
@@ -242,7 +256,11 @@ pub(crate) fn open_indexes(
         .iter()
         .filter_map(|index| Some((index, self::name(index)?)));
     let open = names.filter(|(_, name)| is_open_index(name));
-    open.map(|(index, name)| check(index, name, spec)).collect()
+    let open = open.map(|(index, name)| {
+        let is_hidden = index.options.as_ref().and_then(|options| options.hidden);
+        Ok((check(index, name, spec)?, is_hidden == Some(true)))
+    });
+    open.collect()
 }
 
 /// Whether the collection compares text by a locale. The index on `_id` shows it, since it always has
@@ -264,11 +282,7 @@ fn check(index: &IndexModel, name: &str, spec: &BucketSpec) -> Result<OpenIndex,
         _ => foreign(index),
     };
     // A query with the simple collation cannot use an index with another collation.
-    if options.unique != Some(true)
-        || options.collation.is_some()
-        || options.hidden == Some(true)
-        || !has_our_keys
-    {
+    if options.unique != Some(true) || options.collation.is_some() || !has_our_keys {
         return Err(other());
     }
     let bound = filter

@@ -30,7 +30,7 @@
 //! | E11000 on `_id_`; E11000 on `bucket_open` | | read the newest bucket, and send the items again |
 //! | E11000 on `bucket_unique` | a field is `unique` | look up which items are there, and read the newest bucket |
 //! | E11000 on `bucket_unique`; another error | | stop with an error |
-//! | the index is missing | | wait for the index, and send the items again |
+//! | ended with its plan | | send the items again, with nothing known |
 //!
 //! After the third try, whatever a writer reads is out of date before it can use it, and one item that any open
 //! bucket takes has the best chance. With a time, the newest bucket is read as the key's last one, which passes no
@@ -70,8 +70,8 @@ pub(crate) enum Answer {
     OtherOpen,
     /// Another bucket holds an item with the same `unique` value.
     ItemThere,
-    /// The index that the statement names does not exist, and nothing was stored.
-    NoIndex,
+    /// The server has ended the statement with its plan, before it has changed anything: another index was dropped, say.
+    BrokenOff,
     /// Anything else.
     Refused,
 }
@@ -107,8 +107,6 @@ pub(crate) enum Next {
     ReadNewest,
     /// Reads the last id, and opens a bucket with the next one.
     ReadLast,
-    /// Waits for the index, and sends the items again.
-    AwaitIndex,
     /// Gives up: the items are refused, or in doubt.
     Stop,
 }
@@ -133,7 +131,7 @@ pub(crate) fn next(answer: Answer, facts: Facts) -> Next {
     let may_lack_bytes = facts.counts_bytes && (is_turn_to_read(facts.tries) || facts.is_large);
     match answer {
         Answer::Stored => Next::GoOn,
-        Answer::NoIndex => Next::AwaitIndex,
+        Answer::BrokenOff => Next::SendAgain,
         Answer::Refused => Next::Stop,
         Answer::ItemThere if !facts.is_unique => Next::Stop,
         Answer::ItemThere => Next::ReadNewest,

@@ -108,13 +108,7 @@ const TABLE: &[Row] = &[
         "stop with an error",
         Next::Stop,
     ),
-    (
-        &[NoIndex],
-        "",
-        always,
-        "wait for the index, and send the items again",
-        Next::AwaitIndex,
-    ),
+    (&[BrokenOff], "", always, UNKNOWN, Next::SendAgain),
 ];
 
 const UNKNOWN: &str = "send the items again, with nothing known";
@@ -137,7 +131,7 @@ fn name(answer: Answer) -> &'static str {
         IdTaken => "E11000 on `_id_`",
         OtherOpen => "E11000 on `bucket_open`",
         ItemThere => "E11000 on `bucket_unique`",
-        NoIndex => "the index is missing",
+        BrokenOff => "ended with its plan",
         Refused => "another error",
     }
 }
@@ -167,7 +161,7 @@ fn the_table_holds_for_all_that_can_be_known() {
         IdTaken,
         OtherOpen,
         ItemThere,
-        NoIndex,
+        BrokenOff,
         Refused,
     ];
     for (facts, answer) in all_facts().flat_map(|facts| answers.map(|answer| (facts, answer))) {

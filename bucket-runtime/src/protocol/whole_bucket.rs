@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 use crate::{
     protocol::command::IndexedScope,
     schema::{
-        names::{CAPACITY, NEWEST, OVERSIZE, SEALED},
+        names::{NEWEST, OVERSIZE, SEALED},
         spec::BucketSpec,
     },
     value::rollup::Totals,
@@ -73,9 +73,6 @@ impl<E: Serialize> Serialize for WholeBucket<'_, E> {
         }
         if self.sealed {
             map.serialize_entry(SEALED, self.id)?;
-        }
-        if let Some(mark) = self.scope.open.mark() {
-            map.serialize_entry(CAPACITY, &mark)?;
         }
         if self.oversize > 0 {
             map.serialize_entry(OVERSIZE, &self.oversize)?;

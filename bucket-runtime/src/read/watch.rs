@@ -55,7 +55,7 @@ impl<T: Bucket> Buckets<T> {
     ///
     /// Edits, removals and deletions give no items. Items that move into a new bucket count as new: by
     /// [`import_flat`](Self::import_flat), by `append_many`, or by a transaction of your own that
-    /// repacks buckets. The first item that a command of your own appends to an empty bucket, which no call
+    /// moves them. The first item that a command of your own appends to an empty bucket, which no call
     /// leaves open, does not come: its event could as well be that of a removal.
     ///
     /// It uses the server's change streams, so it needs a replica set or a sharded cluster, and it gives

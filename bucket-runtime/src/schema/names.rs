@@ -27,9 +27,7 @@ pub(crate) const NEWEST: &str = "newest";
 /// shares; see [`Budget`](crate::protocol::budget::Budget).
 pub(crate) const OVERSIZE: &str = "oversize";
 
-/// The field that the open buckets of a collection get when its capacity changes, and those that are
-/// opened later: the capacity. It refuses writers that know a bucket's id, and the capacity before the
-/// change.
+/// In a row of a pipeline, the length of the array that the item stands in. No field of a struct has this name.
 pub(crate) const CAPACITY: &str = "capacity";
 
 /// Whether two names are the same, for the compiler.

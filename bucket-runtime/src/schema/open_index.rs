@@ -10,8 +10,8 @@ use crate::schema::names::OPEN_INDEX;
 /// A collection's open index.
 ///
 /// Its name changes with the capacity (`bucket_open`, later `bucket_open_25`), and every command that
-/// depends on the capacity names it as a hint. So the server refuses a writer that does not know the new
-/// capacity. The bound in the index's filter is not enough: with a hint, the server uses an index even
+/// depends on the capacity names it as a hint, but those that fill a remembered bucket by its id. So the server refuses
+/// a writer that does not know the new capacity. The bound in the index's filter is not enough: with a hint, the server uses an index even
 /// if its bound is below the one in the query's filter, and misses the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OpenIndex {
@@ -38,12 +38,6 @@ impl OpenIndex {
     pub(crate) fn found(name: &str, capacity: u32) -> Option<Self> {
         let names = [Self::first(capacity), Self::changed_to(capacity)];
         names.into_iter().find(|index| index.name == name)
-    }
-
-    /// The value of `capacity` in the buckets that are opened under this index; `None` in a collection
-    /// whose capacity has never changed.
-    pub(crate) fn mark(self) -> Option<i32> {
-        (self.name != OPEN_INDEX).then_some(self.bound())
     }
 
     /// The capacity as a 32-bit integer, as the shell would write it; `MAX_CAPACITY` is far below the

@@ -7,7 +7,10 @@ use mongodb::{
 };
 
 use super::{Server, cursor::DocumentCursor, index::retry_until_built, simulated, target::Target};
-use crate::Result;
+use crate::{
+    Result,
+    error::{Code, is_code},
+};
 
 /// Documents that are older than the validator and do not satisfy it may still be written: a bucket of
 /// an earlier version of the struct accepts further items.
@@ -25,6 +28,19 @@ impl Server {
         let database = self.database();
         let action = database.create_collection(self.collection.name());
         self.ask(action.with_options(options)).await
+    }
+
+    async fn change_collection(&self, change: Document) -> Result<(), DriverError> {
+        let mut command = doc! { "collMod": self.collection.name() };
+        command.extend(change);
+        retry_until_built(|| self.try_change(command.clone())).await
+    }
+
+    async fn try_change(&self, command: Document) -> Result<(), DriverError> {
+        simulated!(self, None, true, command, |answer: Result<_, _>| answer
+            .map(drop));
+        let database = self.database();
+        self.ask(database.run_command(command)).await.map(drop)
     }
 }
 
@@ -66,17 +82,17 @@ impl Target<'_> {
 
     /// Gives the collection this validator, as soon as no index is being built.
     pub(crate) async fn set_validator(self, validator: Document) -> Result<()> {
-        let change = doc! {
-            "collMod": self.server.collection().name(),
-            "validator": validator,
-            "validationLevel": "moderate",
-        };
-        let database = self.server.database();
-        let change = async || {
-            let changed = self.server.ask(database.run_command(change.clone()));
-            changed.await.map(drop)
-        };
-        let changed = retry_until_built(change).await;
+        let change = doc! { "validator": validator, "validationLevel": "moderate" };
+        let changed = self.server.change_collection(change).await;
         changed.map_err(|error| self.write_error(error))
+    }
+
+    /// Hides an index from the commands that name it, or shows it again; it is not an error if the index is gone.
+    pub(crate) async fn hide_index(self, name: &str, hidden: bool) -> Result<()> {
+        let change = doc! { "index": { "name": name, "hidden": hidden } };
+        match self.server.change_collection(change).await {
+            Err(error) if is_code(&error, Code::IndexNotFound) => Ok(()),
+            changed => changed.map_err(|error| self.write_error(error)),
+        }
     }
 }

@@ -85,7 +85,7 @@ pub(crate) struct Writer {
 
 impl<'s> Append<'s> {
     pub(crate) fn new(writer: &Writer, item: &dyn UntypedItem) -> Self {
-        let scope = item.scope().by(writer.engine.index.get());
+        let scope = item.scope().by(writer.engine.open);
         Self {
             writer: writer.clone(),
             entry: item::entry(item, &scope, &|kind| {

@@ -94,8 +94,7 @@ impl<'s, T: Bucket> AppendOrGet<'s, T> {
             return Ok(None);
         };
         let query = Query::of_identity(field, &entry.element);
-        let (engine, reader) = (self.item.engine.clone(), self.item.reader.clone());
-        let editor = Editor::new(engine, reader, query, Selection::First);
+        let editor = Editor::new(self.item.reader.clone(), query, Selection::First);
         let mut found = editor.read(self.session.as_deref_mut()).await?;
         Ok(found.pop())
     }

@@ -128,8 +128,7 @@ impl<T: Bucket> Buckets<T> {
 
     /// An edit of the key's first item that matches.
     fn first_match(&self, key: KeyRef<'_, T>, filter: Filter<T>) -> Editor<T> {
-        let (engine, reader) = (self.engine(), self.reader(key));
-        Editor::new(engine, reader, Query::of(filter), Selection::First)
+        Editor::new(self.reader(key), Query::of(filter), Selection::First)
     }
 }
 

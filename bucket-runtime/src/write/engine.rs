@@ -17,16 +17,11 @@ use crate::{
     error::Kind,
     protocol::command::{IndexedScope, KeyScope, Update},
     schema::open_index::OpenIndex,
-    server::{
-        Server, current_index::CurrentIndex, pause::pause_after, target::Target,
-        write::UpdateEffect,
-    },
+    server::{Server, pause::pause_after, target::Target, write::UpdateEffect},
     write::appended::Appended,
 };
 pub(crate) use crate::{
-    protocol::{newest_bucket::NewestBucket, next_id::next_number},
-    server::pause::pause,
-    write::item::Entry,
+    protocol::newest_bucket::NewestBucket, server::pause::pause, write::item::Entry,
 };
 
 /// The most tries of one append. Each failed try means that another writer opened a bucket first, so only a
@@ -39,13 +34,14 @@ pub(crate) struct Engine {
     pub(crate) server: Server,
     open_locks: OpenLocks,
     memory: Memory,
-    pub(crate) index: CurrentIndex,
+    /// The open index, whose name stands for the capacity.
+    pub(crate) open: OpenIndex,
 }
 
 impl Engine {
     pub(crate) fn new(server: Server, open: OpenIndex) -> Self {
         Self {
-            index: CurrentIndex::new(server.clone(), open),
+            open,
             server,
             open_locks: OpenLocks::default(),
             memory: Memory::default(),
@@ -126,19 +122,13 @@ impl Engine {
         let before = batch.len();
         while batch.len() == before {
             batch.retry_state.failed_entries = 0..before;
-            self.begin_try(batch, session.is_some()).await?;
+            self.begin_try(batch).await?;
             self.find_present(batch, session.as_deref_mut()).await?;
             if batch.len() < before {
                 break;
             }
-            let found = self.find_newest_bucket(batch, session.as_deref_mut()).await;
-            let _lock = match found {
-                Err(error) if error.is(&Kind::MissingIndex) => {
-                    batch.retry_state.missing_index = Some(error);
-                    continue;
-                }
-                found => found?,
-            };
+            let found = self.find_newest_bucket(batch, session.as_deref_mut());
+            let _lock = found.await?;
             let began = Instant::now();
             let sent = self.send(batch, session.as_deref_mut()).await;
             batch.retry_state.last_trip = began.elapsed();
@@ -147,22 +137,21 @@ impl Engine {
         Ok(())
     }
 
-    /// Waits as long as other writers, or a missing index, require before the next try.
-    async fn begin_try<W>(&self, batch: &mut Batch<W>, is_in_session: bool) -> Result<()> {
+    /// Waits as long as other writers require before the next try.
+    async fn begin_try<W>(&self, batch: &mut Batch<W>) -> Result<()> {
         let (scope, retry_state) = (&batch.scope, &mut batch.retry_state);
         if retry_state.tries == TRIES {
             return Err(self.target_of(scope).error(Kind::Contended(TRIES)));
         }
-        if let Some(error) = retry_state.missing_index.take() {
-            let deadline = &mut retry_state.index_deadline;
-            (self.index)
-                .wait_unless_in_session(scope.spec, deadline, error, is_in_session)
-                .await?;
-        }
-        batch.use_index(self.index.get());
-        pause_after(batch.retry_state.tries, batch.retry_state.last_trip).await;
-        batch.retry_state.tries += 1;
+        pause_after(retry_state.tries, retry_state.last_trip).await;
+        retry_state.tries += 1;
         Ok(())
+    }
+
+    /// An error unless the open index is there, for what inserts whole buckets, which name no index. One round trip.
+    pub(crate) async fn check_index(&self) -> Result<()> {
+        let tried = self.server.try_hint(self.open.name).await;
+        tried.map_err(|error| self.server.target().write_error(error))
     }
 
     /// Sends the next statements, and takes out of the batch what they stored.

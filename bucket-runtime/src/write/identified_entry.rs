@@ -20,7 +20,7 @@ pub(super) struct IdentifiedEntry {
 impl IdentifiedEntry {
     pub(super) fn new<T: Identified>(buckets: &Buckets<T>, item: &T) -> Self {
         let engine = buckets.engine();
-        let scope = item.scope().by(engine.index.get());
+        let scope = item.scope().by(engine.open);
         Self {
             reader: buckets.reader(item.key()),
             entry: item::entry(item, &scope, &|kind| engine.target_of(&scope).error(kind)),

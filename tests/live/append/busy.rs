@@ -9,10 +9,7 @@ use crate::{
     append::sessions::client,
     support::{
         database::{Live, Recorded, dense_buckets, fresh, ids, number},
-        zoo::ticks::{
-            Millis3, Numbered2, Numbered3, Numbered10, Seconds2, Seconds3, Seconds10, Tick,
-            Windows2,
-        },
+        zoo::ticks::{Millis3, Numbered2, Numbered3, Seconds2, Seconds3, Tick, Windows2},
     },
 };
 
@@ -134,22 +131,6 @@ async fn g3_a_collection_is_dropped_and_made_anew(db: Live) {
     let anew = Seconds3::buckets(&db).await.unwrap();
     append_in_turn([&anew, &before], 0..10).await;
     assert_holds(&anew, 10).await;
-}
-
-/// The handle knows the id of the open bucket and the capacity before the change. Nothing but the mark in
-/// the bucket refuses it: it does not name the index.
-async fn stale<T: Tick, U: Tick>(db: &Live) {
-    let stale = fresh::<T>(db).await;
-    append_in_turn([&stale, &stale], 0..2).await;
-    U::change_capacity(db).await.unwrap();
-    append_in_turn([&stale, &stale], 2..20).await;
-    assert_holds(&U::buckets(db).await.unwrap(), 20).await;
-}
-
-#[bucket_testkit::test]
-async fn g2_a_handle_that_knows_a_bucket_and_the_old_capacity(db: Live) {
-    stale::<Seconds10, Seconds3>(&db).await;
-    stale::<Numbered10, Numbered3>(&db).await;
 }
 
 /// G5: a handle remembers the buckets of an aborted transaction, and the next one leaves no gap.

@@ -1,4 +1,4 @@
-//! Handles that were opened before a change of the capacity still keep buckets within their size limit.
+//! Handles that take the collection's capacity, which is greater than the struct's, keep buckets within their size limit.
 
 use bucket_runtime::{
     Bucket,
@@ -7,7 +7,7 @@ use bucket_runtime::{
 
 use crate::support::database::{Live, documents, items};
 
-/// A note by a handle of capacity 10, in a collection whose capacity has since changed to 40.
+/// A note by a struct of capacity 10, in a collection of capacity 40.
 macro_rules! notes {
     ($($module:ident $id:literal $(#[$text:meta])?)+) => {$(
         mod $module {
@@ -38,8 +38,9 @@ macro_rules! notes {
 
             #[bucket_testkit::test]
             async fn a_bucket_keeps_within_its_bytes_though_more_items_may_follow(db: Live) {
-                let notes = Ten::buckets(&db).await.unwrap();
+                let _ = Ten::buckets(&db).await.unwrap();
                 Forty::change_capacity(&db).await.unwrap();
+                let notes = Ten::buckets(&db).stored_capacity(true).await.unwrap();
                 let all: Vec<_> = (0..60).map(|n| note(n % 26)).collect();
                 for note in &all[..20] {
                     notes.append(note).await.unwrap();
@@ -49,7 +50,7 @@ macro_rules! notes {
                 let buckets = documents(notes.collection()).await;
                 let counts = buckets.iter().map(|bucket| bucket.get_array("items").unwrap().len());
                 let counts: Vec<_> = counts.collect();
-                // More items than before, and fewer than the capacity.
+                // More items than the struct's capacity.
                 assert!(counts[0] > 10, "{counts:?}");
                 let largest = doc! { "$group": { "_id": null, "bytes": { "$max": { "$bsonSize": "$$ROOT" } } } };
                 let mut largest = notes.collection().aggregate([largest]).await.unwrap();

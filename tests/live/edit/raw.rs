@@ -232,14 +232,6 @@ async fn a_bucket_without_a_count_is_read_and_counted_alike(db: Live) {
     assert_eq!(notes.count(&1).await.unwrap(), 3);
 }
 
-#[derive(Debug, Clone, PartialEq, Bucket)]
-#[bucket(collection = "raw_notes", id = "{owner}_{#}", capacity = 3)]
-struct Fewer {
-    owner: i64,
-    n: i32,
-    payload: Bson,
-}
-
 #[derive(Debug, Serialize, Deserialize, Outlier)]
 #[outlier(collection = "raw_books", reference = "book", threshold = 4)]
 struct Book {
@@ -247,20 +239,6 @@ struct Book {
     id: i32,
     #[outlier(items)]
     buyers: Vec<Bson>,
-}
-
-#[bucket_testkit::test]
-async fn payloads_stay_as_they_are_when_buckets_are_rewritten(db: Live) {
-    append(&db, payloads(), |_| 1).await;
-    let of_all = |buckets: Vec<RawDocumentBuf>, items: &'static str| -> Vec<Bson> {
-        let all = buckets.iter().flat_map(|bucket| elements(bucket, items));
-        all.collect()
-    };
-    let before = of_all(stored(&db, "raw_notes").await, "items");
-    Fewer::change_capacity(&db).await.unwrap();
-    let after = stored(&db, "raw_notes").await;
-    assert_eq!(after.len(), payloads().len().div_ceil(3));
-    assert_eq!(of_all(after, "items"), before);
 }
 
 #[bucket_testkit::test]

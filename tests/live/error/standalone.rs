@@ -19,7 +19,10 @@ use crate::{
     append::combine::support::{
         Mark, NOON, Numbered10, Seconds10, assert_stored, at_rest, together,
     },
-    support::database::{fresh, listening},
+    support::{
+        database::{fresh, listening},
+        zoo::ticks::{self, Seconds3, Tick},
+    },
 };
 
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize, bucket_runtime::Outlier)]
@@ -105,6 +108,29 @@ async fn cut<T: Mark>(uri: &str) {
     }
 }
 
+/// It needs no transaction.
+#[bucket_testkit::test(server = "6.0-standalone")]
+async fn the_capacity_changes_on_a_standalone_server(standalone: &'static Server) {
+    let db = standalone.database("capacity").await.unwrap();
+    let old = fresh::<Seconds3>(&db).await;
+    for n in 0..4 {
+        old.append(&Seconds3::new(1, n)).await.unwrap();
+    }
+    ticks::Seconds10::change_capacity(&db).await.unwrap();
+    let error = old.append(&Seconds3::new(1, 4)).await.unwrap_err();
+    assert!(
+        error.is_index_missing() && !error.is_maybe_stored(),
+        "{error}"
+    );
+    let new = ticks::Seconds10::buckets(&db).await.unwrap();
+    for n in 4..24 {
+        new.append(&Tick::new(1, n)).await.unwrap();
+    }
+    assert_eq!(ticks::Seconds10::verify(&db).await.unwrap().problems, []);
+    let items = crate::support::database::items(&new, &1).await;
+    assert!(items.iter().map(Tick::n).eq(0..24));
+}
+
 /// The calls that need transactions or change streams refuse before they send anything.
 #[bucket_testkit::test(server = "6.0-standalone")]
 async fn what_needs_a_replica_set_says_so_and_sends_nothing(standalone: &'static Server) {
@@ -115,7 +141,6 @@ async fn what_needs_a_replica_set_says_so_and_sends_nothing(standalone: &'static
     let flat = db.collection::<Document>("flat");
     record.take();
     let refused = [
-        Seconds10::change_capacity(&db).await.err(),
         marks.import_flat(&flat).await.err(),
         marks.import_flat(&flat).dry_run(true).await.err(),
         marks.watch(&1).await.err(),

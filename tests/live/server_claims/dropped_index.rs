@@ -1,4 +1,4 @@
-//! Assumptions of a change of the capacity about the server.
+//! Assumptions about hints, about an index that is dropped, and about transactions beside writers.
 
 use std::sync::{
     Arc,
@@ -140,35 +140,6 @@ async fn a_hint_that_names_no_index_is_refused_and_nothing_is_stored(db: Live) {
     assert_eq!(documents(&trades).await, Vec::<Document>::new());
 }
 
-#[bucket_testkit::test]
-async fn a_transaction_puts_other_buckets_in_the_place_of_some_under_the_same_ids(db: Live) {
-    let trades = guarded(&db, "bucket_open", 3).await;
-    let bucket = |id: &str, items: Vec<i32>| doc! { "_id": id, "customerId": 123, "count": items.len() as i32, "history": items };
-    let old = [
-        bucket("a", vec![1, 2, 3]),
-        bucket("b", vec![4, 5, 6]),
-        bucket("c", vec![7]),
-    ];
-    trades.insert_many(old).await.unwrap();
-    let mut session = trades.client().start_session().await.unwrap();
-    session.start_transaction().await.unwrap();
-    let all = doc! { "_id": { "$in": ["b", "c"] } };
-    trades.delete_many(all).session(&mut session).await.unwrap();
-    let new = [bucket("b", vec![4, 5]), bucket("b_1", vec![6, 7, 8])];
-    trades
-        .insert_many(&new)
-        .session(&mut session)
-        .await
-        .unwrap();
-    session.commit_transaction().await.unwrap();
-    let ids: Vec<_> = documents(&trades)
-        .await
-        .iter()
-        .map(|found| found.get("_id").cloned())
-        .collect();
-    assert_eq!(ids, ["a", "b", "b_1"].map(|id| Some(Bson::from(id))));
-}
-
 /// Runs statements by an index that is dropped and created again and again; the server may yield after
 /// each step. Returns the outcome of each interrupted statement, and what is stored.
 async fn broken_off(by: &'static str) -> (Vec<i32>, Vec<i32>) {
@@ -268,7 +239,7 @@ fn is_conflict(error: &Error) -> bool {
 }
 
 /// Server 6.0 looks for every deleted document in the unique index, also for those that are not in it. So
-/// a transaction that replaces full buckets has to keep writers from opening further ones. 8.2 does not.
+/// a transaction that deletes full buckets may be aborted, and has to be repeated. 8.2 does not.
 #[bucket_testkit::test]
 async fn deleting_a_full_bucket_conflicts_with_opening_another_of_its_key(db: Live) {
     let trades = guarded(&db, "open", 1).await;
@@ -308,25 +279,4 @@ async fn a_transaction_cannot_open_a_bucket_if_one_was_open_since_it_began(db: L
     let earlier = trades.insert_one(doc! { "_id": "123_1", "customerId": 123, "count": 0 });
     let error = earlier.session(&mut session).await.unwrap_err();
     assert!(is_conflict(&error), "{error}");
-}
-
-/// But one that was full from the start was never in the index. So no writer may store one while numbered buckets are
-/// rewritten.
-#[bucket_testkit::test]
-async fn a_transaction_opens_a_bucket_although_a_full_one_was_stored_since_it_began(db: Live) {
-    let trades = guarded(&db, "full", 1).await;
-    let first = doc! { "_id": "123_1", "customerId": 123, "count": 1 };
-    trades.insert_one(first.clone()).await.unwrap();
-    let mut session = trades.client().start_session().await.unwrap();
-    session.start_transaction().await.unwrap();
-    let found = trades.find_one(first.clone()).session(&mut session).await;
-    assert!(found.unwrap().is_some());
-    let full = doc! { "_id": "123_2", "customerId": 123, "count": 1 };
-    trades.insert_one(full).await.unwrap();
-
-    let deleted = trades.delete_one(first).session(&mut session).await;
-    assert_eq!(deleted.unwrap().deleted_count, 1);
-    let earlier = trades.insert_one(doc! { "_id": "123_1", "customerId": 123, "count": 0 });
-    earlier.session(&mut session).await.unwrap();
-    session.commit_transaction().await.unwrap();
 }

@@ -167,8 +167,6 @@ impl Record {
             (true, _) => &[
                 "hello",
                 "listIndexes",
-                // Whether there are buckets already.
-                "find",
                 "createIndexes",
                 "listIndexes",
                 "update",

@@ -1,11 +1,6 @@
 //! The span of a call tells its tries, and whether it may be stored.
 
-use std::time::Duration;
-
-use bucket_runtime::{
-    Bucket,
-    mongodb::bson::{Document, doc},
-};
+use bucket_runtime::{Bucket, mongodb::bson::doc};
 use futures_util::future::try_join_all;
 use serde::{Deserialize, Serialize};
 
@@ -53,28 +48,6 @@ async fn each_try_is_told(Recorded(db, _): Recorded) {
         }
     }
     assert!(lost > 0);
-}
-
-#[bucket_testkit::test]
-async fn a_try_after_a_wait_for_the_index_is_told(Recorded(db, _): Recorded) {
-    let marks = Mark::buckets(&db).await.unwrap();
-    marks.append(&mark(1)).await.unwrap();
-    // A handle that knows no bucket, which it could fill without the index.
-    let marks = Mark::buckets(&db).await.unwrap();
-    let collection = db.collection::<Document>("marks");
-    collection.drop_index("bucket_open").await.unwrap();
-    let (spans, _guard) = Spans::collect();
-    let again = async {
-        tokio::time::sleep(Duration::from_millis(200)).await;
-        Mark::buckets(&db).await.unwrap();
-    };
-    let second = mark(2);
-    let (appended, ()) = futures_util::join!(marks.append(&second).into_future(), again);
-    appended.unwrap();
-    let told = spans.take();
-    let told = told.iter().find(|told| told.name == "append").unwrap();
-    // Until an index is built, the server lists it and refuses to use it.
-    assert!(told.number("bucket.tries") > 1, "{told:?}");
 }
 
 #[bucket_testkit::test]

@@ -111,7 +111,7 @@ impl Fill {
 }
 
 /// The capacity in the index `bucket_open`, if there is one.
-pub(in crate::advise) fn capacity(indexes: &[IndexModel]) -> Option<u64> {
+pub(crate) fn capacity(indexes: &[IndexModel]) -> Option<u64> {
     let options = indexes.iter().filter_map(|index| index.options.as_ref());
     let is_open = |name: &String| name.starts_with("bucket_open");
     let mut open = options.filter(|options| options.name.as_ref().is_some_and(is_open));

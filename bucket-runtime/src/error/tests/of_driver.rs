@@ -18,7 +18,6 @@ type Questions<T> = [(&'static str, fn(&T) -> bool)];
 const OF_DRIVER: &Questions<DriverError> = &[
     ("is_aborted", is_aborted),
     ("is_unknown", is_unknown),
-    ("is_missing_index", is_missing_index),
     ("is_killed", is_killed),
     ("is_statement_error", is_statement_error),
     ("is_impossible_id", is_impossible_id),

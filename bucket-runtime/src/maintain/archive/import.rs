@@ -168,7 +168,7 @@ impl<'l, T: Bucket> Import<'l, T> {
             if line.trim().is_empty() {
                 continue;
             }
-            let open = importer.engine.index.get();
+            let open = importer.engine.open;
             let bucket = match Archived::read::<T>(number, &line, open, limit) {
                 Ok(bucket) => bucket,
                 Err(refused) => {

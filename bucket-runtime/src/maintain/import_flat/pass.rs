@@ -123,7 +123,7 @@ impl<T: Bucket> ImportPass<T> {
         on_unreadable: &mut Option<OnUnreadable<'_>>,
     ) -> Result<()> {
         let engine = self.transfer.engine.clone();
-        engine.index.refresh(&T::SPEC).await?;
+        engine.check_index().await?;
         let mut rows = self.rows(order).await?;
         if !self.is_begun {
             self.transfer.begin().await?;
@@ -234,7 +234,7 @@ impl<T: Bucket> ImportPass<T> {
         let item = T::from_parts(key, element);
         let engine = &self.transfer.engine;
         bulk::check(engine, &item).map_err(fail)?;
-        let scope = item.scope().by(engine.index.get());
+        let scope = item.scope().by(engine.open);
         if T::SPEC.unique.is_some() || Budget::of(&scope).is_some() {
             let refuse = |kind| engine.target_of(&scope).error(kind);
             item::stored_element(&item, &scope, &refuse).map_err(fail)?;

@@ -206,7 +206,7 @@ impl<'f, O: Bucket, T: Bucket> Migration<'f, O, T> {
         for item in items.into_iter().map(&mut self.convert) {
             next.items += 1;
             next.sum = next.sum.wrapping_add(item_fingerprint(engine, &item)?);
-            chunk.push(&item.scope().by(engine.index.get()), item);
+            chunk.push(&item.scope().by(engine.open), item);
         }
         self.transfer.store(chunk, next).await?;
         self.report();

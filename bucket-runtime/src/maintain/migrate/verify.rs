@@ -88,7 +88,7 @@ pub(super) async fn count<T: Bucket>(server: &Server) -> Result<u64> {
 /// The fingerprint of an item, or an error if it may not be stored.
 pub(super) fn item_fingerprint<T: Bucket>(engine: &Engine, item: &T) -> Result<i64> {
     bulk::check(engine, item)?;
-    let scope = item.scope().by(engine.index.get());
+    let scope = item.scope().by(engine.open);
     let target = engine.target_of(&scope);
     let element = item::stored_element(item, &scope, &|kind| target.error(kind))?;
     let print = fingerprint(&id::prefix(&T::SPEC.id, &scope.parts), &element);

@@ -1,18 +1,13 @@
 //! Checks and creates the indexes behind the guarantees.
 
-use mongodb::{
-    IndexModel,
-    bson::{Document, doc},
-};
+use mongodb::IndexModel;
 
-use super::mark::finish_marks;
 use crate::{
     Error, Result,
     error::{Code, Kind, duplicate_index, is_code, is_unknown, refusal},
     protocol::{
         command,
         indexes::{self, Needed, required::RequiredIndex},
-        range::Range,
     },
     schema::{names::UNIQUE_INDEX, open_index::OpenIndex, spec::BucketSpec},
     server::Server,
@@ -73,9 +68,6 @@ async fn create_all(
     indexes: &mut Indexes,
     create_indexes: bool,
 ) -> Result<()> {
-    if indexes.stored.is_none() && indexes.index.mark().is_some() {
-        finish_marks(server, spec, indexes.index).await?;
-    }
     // A `mongos` lists the indexes of one shard; creating them may have failed on another shard.
     let mut needed = indexes.lacking.clone();
     if server.is_sharded() && create_indexes {
@@ -85,21 +77,20 @@ async fn create_all(
         needed.extend(guards);
     }
     let created = create(server, needed.clone()).await;
-    let plain = OpenIndex::first(indexes.index.capacity);
+    let changed = OpenIndex::changed_to(indexes.index.capacity);
     let has_other_name = |error: &Error| {
         (error.driver()).is_some_and(|error| is_code(error, Code::IndexOptionsConflict))
     };
     if indexes.stored.is_some()
-        || indexes.index == plain
         || !server.is_sharded()
         || !created.as_ref().is_err_and(has_other_name)
     {
         return created;
     }
-    // The listed shard has lost the index, and another one still has it under the plain name.
+    // The listed shard has lost the index, and another one still has it, with the name of a changed capacity.
     server.target().drop_index(indexes.index.name).await?;
-    indexes.index = plain;
-    needed[0] = indexes::open(spec, plain);
+    indexes.index = changed;
+    needed[0] = indexes::open(spec, changed);
     create(server, needed).await
 }
 
@@ -110,41 +101,25 @@ fn guards(indexes: &Indexes, spec: &BucketSpec) -> Result<Vec<IndexModel>, Kind>
     Ok(std::iter::once(open).chain(asked_for).collect())
 }
 
-/// Checks the collection's indexes, and names the open index if it has to be created. Up to three round
-/// trips.
-///
-/// Where there are buckets, its name says the capacity: a `change_capacity` may have been killed after it
-/// dropped the last one, and a handle of another capacity may still know the plain name.
-pub(crate) async fn needed(server: &Server, spec: &BucketSpec) -> Result<Indexes> {
-    let indexes = check_indexes(server, spec).await?;
-    if indexes.stored.is_some() {
+/// Checks the collection's indexes. One round trip.
+pub(crate) async fn check_indexes(server: &Server, spec: &BucketSpec) -> Result<Indexes> {
+    let indexes = check_indexes_of_any_capacity(server, spec).await?;
+    let (stored, derived) = (indexes.index.capacity, spec.capacity);
+    if stored == derived {
         return Ok(indexes);
     }
-    let id = Range::unordered().project(doc! { "_id": 1 });
-    let any = server.target().find(Document::new(), id).read_primary();
-    if any.first(None).await?.is_none() {
-        return Ok(indexes);
-    }
-    // Another program may have opened the collection meanwhile.
-    let mut indexes = check_indexes(server, spec).await?;
-    if indexes.stored.is_none() {
-        indexes.index = OpenIndex::changed_to(spec.capacity);
-        indexes.lacking[0] = indexes::open(spec, indexes.index);
-    }
-    Ok(indexes)
+    let stored = stored.into();
+    Err((server.target()).error(Kind::CapacityMismatch { stored, derived }))
 }
 
-/// Checks the collection's indexes.
-pub(crate) async fn check_indexes(server: &Server, spec: &BucketSpec) -> Result<Indexes> {
+/// [`check_indexes`], for a handle that takes the collection's capacity.
+pub(crate) async fn check_indexes_of_any_capacity(
+    server: &Server,
+    spec: &BucketSpec,
+) -> Result<Indexes> {
     let fail = |kind| server.target().error(kind);
     let found = server.target().indexes().await?;
     let stored = indexes::open_index(&found, spec).map_err(fail)?;
-    if let Some(stored) = stored.filter(|stored| stored.capacity != spec.capacity) {
-        return Err(fail(Kind::CapacityMismatch {
-            stored: stored.capacity.into(),
-            derived: spec.capacity,
-        }));
-    }
     let index = stored.unwrap_or(OpenIndex::first(spec.capacity));
     let mut lacking = indexes::asked_for(&found, spec, Needed::IfMissing).map_err(fail)?;
     if stored.is_none() {

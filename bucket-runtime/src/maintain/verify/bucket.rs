@@ -67,8 +67,11 @@ impl Verifier {
             whole(&facts.count) != Some(items.into()),
             |bucket, key, items| Problem::WrongCount { bucket, key, items },
         );
-        add(items > self.spec.capacity, |bucket, key, items| {
-            Problem::OverFull { bucket, key, items }
+        let is_over_full = items > self.spec.capacity && !self.may_exceed;
+        add(is_over_full, |bucket, key, items| Problem::OverFull {
+            bucket,
+            key,
+            items,
         });
         add(facts.own_seal == Some(false), |bucket, key, _| {
             Problem::WrongSeal { bucket, key }

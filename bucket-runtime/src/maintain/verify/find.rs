@@ -26,6 +26,8 @@ pub(crate) struct Verifier {
     /// Whether the open bucket of a key has to be its last one, as among extras. An import may leave another one
     /// open.
     pub(crate) is_last_open: bool,
+    /// Whether buckets may hold more items than the capacity, since it has changed.
+    pub(crate) may_exceed: bool,
     /// The key with these stored values, or the index of the first unreadable field.
     pub(crate) parts: fn(Vec<Bson>) -> Result<Vec<KeyPart>, usize>,
     /// Reads a bucket into the struct, to find unreadable items, times and values.
@@ -78,8 +80,9 @@ impl Verifier {
 
     /// The indexes that are missing; an error if the collection does not exist, or if an index does not match
     /// the struct.
-    pub(super) async fn missing_indexes(&self) -> Result<Vec<Problem>> {
+    pub(super) async fn missing_indexes(&mut self) -> Result<Vec<Problem>> {
         let indexes = open::check_indexes(&self.server, self.spec).await?;
+        self.may_exceed = indexes.index != OpenIndex::first(self.spec.capacity);
         // Each collection has the index on `_id`.
         if indexes.found.is_empty() {
             return Err(self.server.target().error(Kind::NoCollection));

@@ -41,7 +41,7 @@ pub enum BucketProblem {
         /// How many items it holds.
         items: u64,
     },
-    /// G2: a bucket holds more items than the capacity.
+    /// G2: a bucket holds more items than the capacity, which has never changed.
     OverFull {
         /// The bucket's `_id`.
         bucket: Bson,
@@ -274,7 +274,7 @@ impl BucketProblem {
     }
 
     /// The way in which [`repair`](crate::Bucket::repair) solves the problem, such as "seals all but the
-    /// newest"; otherwise advice, such as "`change_capacity` splits it".
+    /// newest"; otherwise advice, such as "move the document to another collection".
     pub fn remedy(&self) -> String {
         let remedy = match self {
             Self::SeveralOpen { .. } => "seals all but the newest",
@@ -284,7 +284,7 @@ impl BucketProblem {
             Self::IncompleteRollup { .. }
             | Self::FalseRollup { .. }
             | Self::BlockedRollup { .. } => "computes it from the items",
-            Self::OverFull { .. } => "`change_capacity` splits it",
+            Self::OverFull { .. } => "`migrate_from` divides its items anew, in another collection",
             Self::ForeignId { .. } => {
                 "append its items again and delete it, or move it to another collection (`import_flat` reads items \
                  of buckets by hand)"

@@ -77,7 +77,7 @@ pub(super) async fn open_both<T: Outlier>(
     extras: Server,
     create: bool,
 ) -> Result<Outliers<T>> {
-    let of_extras = open::needed(&extras, &ExtraItem::<T>::SPEC).await;
+    let of_extras = open::check_indexes(&extras, &ExtraItem::<T>::SPEC).await;
     let mut of_extras = of_extras.map_err(Error::of_extras)?;
     let others = indexes::of_extras(&of_extras.found, &T::SPEC);
     let others = others.map_err(|kind| extras.target().error(kind))?;

@@ -158,14 +158,12 @@ impl ParentHandle {
         if !in_extras || !self.is_flagged(session.as_deref_mut()).await? {
             return Ok(false);
         }
-        let engine = &self.collections.extras;
         let reader = Reader {
-            server: engine.server.clone(),
+            server: self.collections.extras.server.clone(),
             scope: self.scope.extras.clone(),
         };
-        let editor = (engine.clone(), reader);
         let replaced =
-            replace_by_identity::<ExtraItem<T>>(editor, field, element, session.as_deref_mut());
+            replace_by_identity::<ExtraItem<T>>(reader, field, element, session.as_deref_mut());
         if replaced.await? {
             return Ok(true);
         }

@@ -169,14 +169,6 @@ fn an_unsealed_document_keeps_room_to_be_sealed() {
 }
 
 #[test]
-fn a_mark_of_the_capacity_takes_bytes_as_well() {
-    let (before, after) = (first(), scope(OpenIndex::changed_to(CAPACITY)));
-    let room = |scope: &IndexedScope| Budget::of(scope).unwrap().room;
-    let one = |scope| document_size(&bucket(scope, &[99], Pack::default(), false)) as i64;
-    assert_eq!(room(&before) - room(&after), one(&after) - one(&before));
-}
-
-#[test]
 fn what_a_bucket_keeps_about_its_items_takes_bytes_as_well() {
     const EXPIRING: BucketSpec = SPEC.expire_after(60);
     let room = |spec| {

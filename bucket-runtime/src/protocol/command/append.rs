@@ -5,7 +5,7 @@ use mongodb::bson::{Bson, Document, doc};
 use super::{IndexedScope, Update, identity, identity_path};
 use crate::{
     protocol::budget::Budget,
-    schema::names::{CAPACITY, OVERSIZE, SEALED},
+    schema::names::{OVERSIZE, SEALED},
     value::rollup::Totals,
 };
 
@@ -24,9 +24,7 @@ impl IndexedScope {
     pub(crate) fn append_or_open(&self, items: AppendedItems, new_id: &str) -> Update {
         let filter = self.open_bucket(&items, self.ids());
         let mut update = self.push(items);
-        let mut new = self.mark();
-        new.insert("_id", new_id);
-        update.insert("$setOnInsert", new);
+        update.insert("$setOnInsert", doc! { "_id": new_id });
         Update {
             filter,
             update,
@@ -54,9 +52,9 @@ impl IndexedScope {
     /// ImmutableField, 66) if that bucket is no longer open. Where buckets expire, one that existed a
     /// moment ago may be gone, and a new one needs an id of its own time.
     ///
-    /// The server finds the bucket by its id alone: the open index would lead it past the entries of all
-    /// buckets that were open within the last five minutes. Then nothing names the index, which stands
-    /// for the capacity, so a bucket that was written since the capacity changed is left alone.
+    /// If a statement of this capacity has filled the bucket before, the server finds it by its id alone: the open index
+    /// would lead it past the entries of all buckets that were open within the last five minutes, and a change of the
+    /// capacity has sealed the bucket. One that was only read may be of another capacity.
     ///
     /// Items that fill the bucket, as far as the writer knows, must fill it: if a removal has made room since, and
     /// full buckets followed, later items would go before theirs.
@@ -65,21 +63,15 @@ impl IndexedScope {
         items: AppendedItems,
         id: &str,
         is_filled: bool,
+        is_own: bool,
     ) -> Update {
         let mut filter = self.open_bucket(&items, doc! { "_id": id });
         if is_filled {
             let count = self.open.bound() - size(&items.elements);
             filter.insert(self.spec.count, count);
         }
-        let hint = match self.open.mark() {
-            Some(_) => self.open.name,
-            None => {
-                filter.insert(CAPACITY, doc! { "$exists": false });
-                "_id_"
-            }
-        };
         let update = Update {
-            hint: Some(hint),
+            hint: Some(if is_own { "_id_" } else { self.open.name }),
             ..Update::new(filter, self.push(items))
         };
         update.or_be_refused()
@@ -107,24 +99,14 @@ impl IndexedScope {
 
     /// The append into the bucket with the filter's id if it matches, or else into a new one.
     fn push_or_insert(&self, filter: Document, items: AppendedItems) -> Update {
-        let (mut update, new) = (self.push(items), self.mark());
-        if !new.is_empty() {
-            update.insert("$setOnInsert", new);
-        }
         Update {
             filter,
-            update,
+            update: self.push(items),
             upsert: true,
             // Without the hint the server would try both indexes each time, and a writer that knows
             // another capacity could exceed the collection's.
             hint: Some(self.open.name),
         }
-    }
-
-    /// The field of a new bucket that says for which capacity it is written.
-    fn mark(&self) -> Document {
-        let mark = self.open.mark();
-        mark.map_or_else(Document::new, |mark| doc! { CAPACITY: mark })
     }
 
     /// Seals the bucket with this id, which has room by count but not for the next item, or is empty. It never

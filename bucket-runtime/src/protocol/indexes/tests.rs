@@ -62,11 +62,15 @@ fn what_was_created_is_found_again() {
     );
     assert_eq!(open_index(&found, &SPEC), Ok(Some(OpenIndex::first(10))));
     assert_eq!(open_index(&[], &SPEC), Ok(None));
-    let changed = open(&PLAIN, OpenIndex::changed_to(20));
-    assert_eq!(
-        open_indexes(&[changed], &PLAIN),
-        Ok(vec![OpenIndex::changed_to(20)])
-    );
+    let (first, changed) = (OpenIndex::first(10), OpenIndex::changed_to(20));
+    let changes = [hidden(&PLAIN, first), open(&PLAIN, changed)];
+    let found = open_indexes(&changes, &PLAIN);
+    assert_eq!(found, Ok(vec![(first, true), (changed, false)]));
+    // One that is hidden, or a second one, says that the capacity is changing.
+    for some in [&changes[..], &changes[..1]] {
+        assert_eq!(open_index(some, &PLAIN), Err(Kind::MissingIndex));
+    }
+    assert_eq!(open_index(&changes[1..], &PLAIN), Ok(Some(changed)));
 }
 
 #[test]

@@ -17,9 +17,7 @@ use crate::{
 /// the nearest that still stands. With a [`unique`](macro@crate::Bucket#unique) field, that field tells
 /// an item; otherwise its whole content does, so an item that was changed since counts as a new one in
 /// the same place. Items of a bucket that are equal in all fields are told apart by their number alone.
-/// If all eight are gone, a read may give some items again, and leaves none out. A
-/// [change of the capacity](crate::Bucket::change_capacity) moves items: a token from before it leads near
-/// its place.
+/// If all eight are gone, a read may give some items again, and leaves none out.
 ///
 /// It belongs to one list: one key (or all keys) of one collection, with the same filter and the same
 /// [parts](crate::action::Items::parts). Another read refuses it

@@ -51,7 +51,7 @@ impl LoadInSession {
     /// Adds an item, unless an earlier one has its identity; or an error if the load cannot be stored with it.
     pub(super) fn add(&mut self, item: &dyn UntypedItem) -> Result<()> {
         check(&self.engine, item)?;
-        let scope = item.scope().by(self.engine.index.get());
+        let scope = item.scope().by(self.engine.open);
         let fail = |kind| self.engine.target_of(&scope).error(kind);
         let entry = item::entry(item, &scope, &fail)?;
         if self.is_twin(item, &scope) {

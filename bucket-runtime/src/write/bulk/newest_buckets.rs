@@ -7,8 +7,6 @@ use mongodb::bson::Bson;
 use super::{key_items::KeyItems, store::DOCUMENTS_PER_COMMAND};
 use crate::{
     Result,
-    error::Kind,
-    server::current_index::IndexDeadline,
     value::element::comparable,
     write::{
         chance::RandomState,
@@ -24,14 +22,7 @@ pub(super) async fn find_newest_buckets(
     reads_last: bool,
 ) -> Result<()> {
     for keys in keys.chunks_mut(DOCUMENTS_PER_COMMAND) {
-        let mut deadline = IndexDeadline::default();
-        while let Err(error) = find_open_buckets(engine, keys).await {
-            if !error.is(&Kind::MissingIndex) {
-                return Err(error);
-            }
-            // Another process is changing the capacity.
-            (engine.index.wait(keys[0].scope.spec, &mut deadline, error)).await?;
-        }
+        find_open_buckets(engine, keys).await?;
     }
     let is_closed = |key_items: &&mut KeyItems| key_items.newest_bucket == NewestBucket::NoneOpen;
     let closed: Vec<_> = keys.iter_mut().filter(is_closed).collect();
@@ -47,7 +38,6 @@ pub(super) async fn find_newest_buckets(
 async fn find_open_buckets(engine: &Engine, keys: &mut [KeyItems]) -> Result<()> {
     let mut unknown = HashMap::<_, _, RandomState>::default();
     for key_items in keys {
-        key_items.scope.open = engine.index.get();
         if key_items.newest_bucket == NewestBucket::MustRead {
             let values = Vec::from_iter(key_items.scope.fields().map(|(_, value)| value));
             unknown.insert(comparables(&values), key_items);

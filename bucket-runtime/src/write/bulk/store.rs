@@ -38,7 +38,7 @@ impl Load {
     pub(super) async fn store(&self, all: Arc<dyn UntypedItems>, keys: Vec<Vec<usize>>) {
         let mut keys = keys.into_iter().peekable();
         while keys.peek().is_some() {
-            let (some, open) = (keys.by_ref().take(KEYS_AT_ONCE), self.engine.index.get());
+            let (some, open) = (keys.by_ref().take(KEYS_AT_ONCE), self.engine.open);
             let some = some.map(|indexes| KeyItems::new(all.clone(), indexes, open));
             self.store_some(some.collect()).await;
         }

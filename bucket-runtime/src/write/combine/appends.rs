@@ -70,9 +70,9 @@ impl KeyAppends {
             scope,
             newest_bucket,
         } = &mut in_flight.key;
-        let mut batch = Batch::with_owners(scope.clone().by(engine.index.get()), items);
+        let mut batch = Batch::with_owners(scope.clone().by(engine.open), items);
         batch.is_unordered = true;
-        batch.newest_bucket = mem::replace(newest_bucket, NewestBucket::Unknown);
+        batch.go_on_from(mem::replace(newest_bucket, NewestBucket::Unknown));
         engine.recall(&mut batch, false);
         in_flight.put_back(batch.split_off_partial_bucket());
         Self { batch, in_flight }
@@ -101,7 +101,7 @@ impl KeyAppends {
 
     /// The next command of the key knows its newest bucket.
     fn end(mut self) -> InFlight<CombinedKey> {
-        self.in_flight.key.newest_bucket = self.batch.newest_bucket;
+        self.in_flight.key.newest_bucket = self.batch.shown_bucket();
         self.in_flight
     }
 }

@@ -18,9 +18,8 @@ use crate::{
     protocol::query::Query,
     read::reader::Reader,
     schema::spec::BucketSpec,
-    server::current_index::IndexDeadline,
     value::element::document_size,
-    write::engine::{Engine, TRIES, pause},
+    write::engine::{TRIES, pause},
 };
 
 /// The most bytes of an edit's command (`maxBsonObjectSize` of the server).
@@ -29,7 +28,6 @@ const MAX_COMMAND_BYTES: usize = 16 << 20;
 /// One key of one collection, and which of its items to change.
 #[derive(Debug)]
 pub(crate) struct Editor<T> {
-    engine: Engine,
     pub(super) reader: Reader,
     query: Query,
     selection: Selection,
@@ -53,9 +51,8 @@ impl<T: Bucket> Editor<T> {
     pub(super) const KEEPS_SUMMARY: bool =
         !T::SPEC.rollups.is_empty() || T::SPEC.expire_after.is_some();
 
-    pub(crate) fn new(engine: Engine, reader: Reader, query: Query, selection: Selection) -> Self {
+    pub(crate) fn new(reader: Reader, query: Query, selection: Selection) -> Self {
         Self {
-            engine,
             reader,
             query,
             selection,
@@ -66,15 +63,13 @@ impl<T: Bucket> Editor<T> {
     /// Changes the matching items of one bucket as `plan` says, and returns the values that were planned with
     /// that, one for each item.
     pub(crate) async fn change<O>(
-        mut self,
+        self,
         mut plan: impl FnMut(&Self, &mut FoundItems<T>) -> Result<Planned<O>>,
         mut session: Option<&mut ClientSession>,
     ) -> Result<Vec<O>> {
         self.reader.called();
-        let mut deadline = IndexDeadline::default();
         for tries in 0..TRIES {
             pause(tries).await;
-            self.reader.scope.open = self.engine.index.get();
             let Some(mut found) = self.find(session.as_deref_mut()).await? else {
                 return Ok(Vec::new());
             };
@@ -89,17 +84,9 @@ impl<T: Bucket> Editor<T> {
             } = self.step(&found, change)?;
             self.check_size(&unchanged, pipeline.as_deref().unwrap_or_default())?;
             let (target, session) = (self.reader.target(), session.as_deref_mut());
-            let is_in_session = session.is_some();
-            match target.change_read(unchanged, pipeline, hint, session).await {
-                Ok(true) => return Ok(output),
-                Ok(false) => {}
-                Err(error) if error.is(&Kind::MissingIndex) => {
-                    let index = &self.engine.index;
-                    index
-                        .wait_unless_in_session(Self::SPEC, &mut deadline, error, is_in_session)
-                        .await?;
-                }
-                Err(error) => return Err(error),
+            let changed = target.change_read(unchanged, pipeline, hint, session);
+            if changed.await? {
+                return Ok(output);
             }
         }
         Err(self.reader.target().error(Kind::Contended(TRIES)))

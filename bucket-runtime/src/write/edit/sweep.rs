@@ -78,7 +78,7 @@ impl<T: Bucket> Sweep<'_, T> {
                 scope,
             };
             let bucket = Selection::OfBucket(id);
-            let editor = Editor::new(self.engine.clone(), reader, self.query.clone(), bucket);
+            let editor = Editor::new(reader, self.query.clone(), bucket);
             let done = editor.change(&mut plan, self.session.as_deref_mut()).await;
             self.note(done.map(|done| done.len()))?;
         }
@@ -167,7 +167,7 @@ impl<T: Bucket> Sweep<'_, T> {
         let scope = KeyScope::new(Self::SPEC, T::Key::parts(bucket.key.borrowed()));
         let asked = self.scope.as_ref().unwrap_or(&scope);
         match asked.holds(&bucket) {
-            true => Ok((bucket.id, scope.by(self.engine.index.get()))),
+            true => Ok((bucket.id, scope.by(self.engine.open))),
             false => Err(self.target().error(Kind::ForeignId(bucket.id))),
         }
     }

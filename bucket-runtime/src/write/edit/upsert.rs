@@ -20,7 +20,7 @@ use crate::{
     read::reader::Reader,
     write::{
         appended::Appended,
-        engine::{Batch, Engine, Entry, SendMode, TRIES, pause},
+        engine::{Batch, Entry, SendMode, TRIES, pause},
         identified_entry::IdentifiedEntry,
     },
 };
@@ -127,9 +127,9 @@ impl<'s, T: Bucket> UpsertItem<'s, T> {
     async fn replace_or_append(&mut self, field: &'static str, entry: &Entry) -> Result<Upserted> {
         for tries in 0..TRIES {
             pause(tries).await;
-            let editor = (self.item.engine.clone(), self.item.reader.clone());
+            let reader = self.item.reader.clone();
             let session = self.session.as_deref_mut();
-            if replace_by_identity::<T>(editor, field, &entry.element, session).await? {
+            if replace_by_identity::<T>(reader, field, &entry.element, session).await? {
                 return Ok(Upserted::Replaced);
             }
             let appended = self.item.append(entry, self.session.as_deref_mut());
@@ -193,13 +193,13 @@ enum Sent {
 
 /// Replaces the item of a key that has the same identity as this element, if there is one.
 pub(crate) async fn replace_by_identity<T: Bucket>(
-    (engine, reader): (Engine, Reader),
+    reader: Reader,
     field: &'static str,
     element: &Bson,
     session: Option<&mut ClientSession>,
 ) -> Result<bool> {
     let query = Query::of_identity(field, element);
-    let editor = Editor::<T>::new(engine, reader, query, Selection::First);
+    let editor = Editor::<T>::new(reader, query, Selection::First);
     let plan =
         |editor: &Editor<T>, found: &mut FoundItems<T>| editor.plan_replacement(found, element);
     let replaced = editor.change(plan, session).await?;

@@ -207,7 +207,8 @@ impl<W> Batch<W> {
             NewestBucket::Open { id, room, oversize } => {
                 let after = NewestBucket::with_room(id, room - count, oversize + items.oversize);
                 let is_filled = count == *room;
-                let update = scope.append_to_id_or_be_refused(items, id, is_filled);
+                let is_own = self.retry_state.is_own;
+                let update = scope.append_to_id_or_be_refused(items, id, is_filled, is_own);
                 (update, after)
             }
             NewestBucket::Closed { last } => {

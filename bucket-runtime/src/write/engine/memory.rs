@@ -7,9 +7,9 @@
 //! So a handle remembers the newest bucket of the keys that it wrote last, and fills it by its id, with the hint
 //! `_id_`: that passes nothing, and only openings are left, of which a larger capacity needs fewer. What is remembered
 //! may be out of date. The statement's filter decides, and a refusal leads to the open index (`protocol/next.rs`). Such
-//! a statement does not name `bucket_open`, whose name stands for the capacity. So it goes only to collections whose
-//! capacity has never changed, and a change of the capacity writes a field `capacity` into all open buckets
-//! (`maintain/open/mark.rs`), which those statements exclude. Buckets that are opened later have it from the start.
+//! a statement does not name `bucket_open`, whose name stands for the capacity; a change of the capacity seals all
+//! buckets that a handle may remember as open. It remembers only what a statement of its own has shown: a bucket that was
+//! read may be of another capacity.
 
 use std::{
     collections::HashMap,
@@ -42,7 +42,7 @@ impl Engine {
         let has_recalled = mem::replace(&mut batch.retry_state.has_recalled, true);
         // The command before, which has just ended, knows better.
         if !has_recalled && !is_in_session && batch.newest_bucket == NewestBucket::Unknown {
-            batch.newest_bucket = self.memory.recall(&batch.scope.prefix);
+            batch.go_on_from(self.memory.recall(&batch.scope.prefix));
         }
     }
 

@@ -5,7 +5,7 @@ use mongodb::error::Error as DriverError;
 use super::{Batch, Carried, Engine, NewestBucket};
 use crate::{
     Result,
-    error::{duplicate_index, is_impossible_id, is_missing_index},
+    error::{duplicate_index, is_impossible_id},
     protocol::{
         budget::Budget,
         next::{Answer, Facts, Known, Next, next},
@@ -30,11 +30,6 @@ impl Engine {
         let next = next(answer, facts);
         match (next, result) {
             (Next::GoOn, _) => batch.record_stored(carried),
-            (Next::AwaitIndex, Err(error)) => {
-                batch.newest_bucket = NewestBucket::Unknown;
-                let error = self.target_of(&batch.scope).write_error(error);
-                batch.retry_state.missing_index = Some(error.not_sent());
-            }
             (Next::Stop, Err(error)) => {
                 batch.retry_state.failed_entries = carried.range();
                 return Err(self.target_of(&batch.scope).write_error(error));
@@ -43,7 +38,7 @@ impl Engine {
             (Next::ReadNewest, _) => batch.newest_bucket = NewestBucket::MustRead,
             (Next::ReadLast, _) => batch.newest_bucket = NewestBucket::NoneOpen,
             // Only errors lead to these.
-            (Next::AwaitIndex | Next::Stop, Ok(_)) => {}
+            (Next::Stop, Ok(_)) => {}
         }
         self.remember(batch);
         Ok(())
@@ -59,8 +54,8 @@ impl Engine {
         if is_impossible_id(error) {
             return Answer::MustNotOpen;
         }
-        if self.server.was_broken_off(error) || is_missing_index(error) {
-            return Answer::NoIndex;
+        if self.server.was_broken_off(error) {
+            return Answer::BrokenOff;
         }
         match duplicate_index(error) {
             Some("_id_") => Answer::IdTaken,

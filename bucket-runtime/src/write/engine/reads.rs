@@ -37,6 +37,7 @@ impl Engine {
             batch.newest_bucket = NewestBucket::MustRead;
         }
         if batch.newest_bucket == NewestBucket::MustRead {
+            batch.retry_state.is_own = false;
             batch.newest_bucket = self
                 .read_newest_bucket(batch, session.as_deref_mut())
                 .await?;
@@ -57,6 +58,7 @@ impl Engine {
             None => Some(self.open_locks.wait(&batch.scope.prefix).await),
             Some(_) => None,
         };
+        batch.retry_state.is_own = false;
         batch.newest_bucket = self.read_last_bucket(batch, session).await?;
         Ok(lock)
     }

@@ -2,13 +2,13 @@
 
 use std::{ops::Range, time::Duration};
 
-use crate::{Error, server::current_index::IndexDeadline};
-
 /// The state of the tries to send a batch; only the engine changes it.
 #[derive(Debug, Default)]
 pub(super) struct RetryState {
     /// Whether the handle's memory of the key was asked.
     pub(super) has_recalled: bool,
+    /// Whether the newest bucket is known by a statement of this handle, and was not only read.
+    pub(super) is_own: bool,
     /// How many tries failed since the batch last made progress.
     pub(super) tries: u32,
     /// How long the last command took.
@@ -17,9 +17,6 @@ pub(super) struct RetryState {
     pub(super) may_be_present: bool,
     /// Whether another open bucket has refused the items, and was not looked for since.
     pub(super) has_lost: bool,
-    /// The refusal of the last command, if its index was missing.
-    pub(super) missing_index: Option<Error>,
-    pub(super) index_deadline: IndexDeadline,
     /// The entries that the last error concerns: refused or in doubt. The others were not sent.
     pub(super) failed_entries: Range<usize>,
 }
@@ -28,7 +25,6 @@ impl RetryState {
     /// Begins to count anew, since items were stored.
     pub(super) fn note_progress(&mut self) {
         self.tries = 0;
-        self.index_deadline = IndexDeadline::default();
         self.has_lost = false;
     }
 }

@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use crate::{
     guarantees::life::support::{Entry, OWNERS},
     support::database::{documents, items, number},
-    support::notes::checked_documents,
+    support::notes::checked_within,
 };
 
 /// More items than a writer has. A writer's items are numbered from its own number times this.
@@ -28,8 +28,7 @@ pub(crate) const ITEMS: i64 = 10_000;
 #[derive(Debug)]
 pub(crate) enum Outcome<O> {
     Done(O),
-    /// Nothing was stored: the index was missing for too long, since a change of the capacity was
-    /// dropped.
+    /// Nothing was stored: the capacity has changed since the handle was opened, or is changing.
     Refused,
     /// The call was dropped, and may still be carried out.
     Unknown,
@@ -74,9 +73,9 @@ impl Model {
         }
     }
 
-    /// Each item is stored once with a value that it may have, or is missing if it may be. There are no
-    /// other items, and the buckets satisfy all guarantees.
-    pub(crate) async fn agrees<T: Entry>(&self, db: &Database) {
+    /// Each item is stored once with a value that it may have, or is missing if it may be. There are no other items, and
+    /// the buckets satisfy all guarantees, with `most` items at most.
+    pub(crate) async fn agrees<T: Entry>(&self, db: &Database, most: i64) {
         assert_eq!(T::verify(db).await.unwrap().problems, []);
         let documents = documents(&db.collection::<Document>(T::SPEC.collection)).await;
         self.has_order::<T>(&documents);
@@ -87,7 +86,7 @@ impl Model {
                 "{bytes} bytes: {bucket}"
             );
         }
-        let stored = checked_documents::<T>(documents);
+        let stored = checked_within::<T>(documents, T::SPEC.capacity.into(), most);
         assert_once(stored.values().flatten().map(|(n, _)| *n));
         let of_owner = |(owner, items): (_, Vec<_>)| {
             let each = move |(n, value): (i64, i32)| (n, (owner, value));

@@ -6,7 +6,7 @@ use bucket_runtime::{
 };
 
 use super::{Ride, Seconds3, Seconds100, Windows3, assert_imported, fill, flat, flat_of};
-use crate::support::database::{Live, dense_buckets, fresh, items};
+use crate::support::database::{Live, dense_buckets, documents, fresh, items};
 
 /// A live program appends to other keys during the import.
 #[bucket_testkit::test(multi_thread)]
@@ -41,13 +41,20 @@ async fn a_writer_of_other_keys_is_not_in_the_way(db: Live) {
     assert_imported(&buckets, &expected).await;
 }
 
-/// G2: a handle that was opened before the capacity became less fills no bucket above it.
+/// G2: a handle that was opened before the capacity became less is refused; opened again, it takes the new one.
 #[bucket_testkit::test]
-async fn g2_a_handle_from_before_a_change_of_the_capacity_knows_the_new_one(db: Live) {
+async fn g2_a_handle_from_before_a_change_of_the_capacity_imports_nothing(db: Live) {
     let expected = fill(&db, 1_000).await;
     let before = fresh::<Seconds100>(&db).await;
     Seconds3::change_capacity(&db).await.unwrap();
-    before.import_flat(&flat_of(&db)).await.unwrap();
+    let error = before.import_flat(&flat_of(&db)).await.unwrap_err();
+    assert!(
+        error.is_index_missing() && !error.is_maybe_stored(),
+        "{error}"
+    );
+    assert!(documents(before.collection()).await.is_empty());
+    let again = Seconds100::buckets(&db).stored_capacity(true).await;
+    again.unwrap().import_flat(&flat_of(&db)).await.unwrap();
     assert_imported(&Seconds3::buckets(&db).await.unwrap(), &expected).await;
 }
 

@@ -1,24 +1,238 @@
-//! The open index while the capacity changes: one that is still being built, and a second one.
+//! The open index, and the validator, while the capacity changes.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
 
 use bucket_runtime::{
-    Bucket, CapacityProgress, Result,
+    Bucket, Result,
     mongodb::{
         Database, IndexModel,
-        bson::{Document, doc},
+        bson::{DateTime, Document, doc},
         options::IndexOptions,
     },
 };
 use bucket_testkit::Server;
+use futures_util::TryStreamExt;
 use tokio::task::JoinHandle;
 
-use crate::{
-    maintain::change_capacity::moves::{
-        Numbered10, Timed7, Timed10, Timed25, Trade, is_sound, numbers,
-    },
-    support::database::Live,
-};
+use super::{Numbered10, Numbered25, Timed4, Timed10, Timed25, Trade, is_sound, stored};
+use crate::support::database::{Live, Recorded, interrupted};
+
+/// The names of the indexes, and whether each is hidden.
+pub(super) async fn indexes(db: &Database) -> Vec<(String, bool)> {
+    let found = db.collection::<Document>("trades").list_indexes().await;
+    let found: Vec<IndexModel> = found.unwrap().try_collect().await.unwrap();
+    let all = found.into_iter().map(|index| {
+        let options = index.options.unwrap();
+        (options.name.unwrap(), options.hidden == Some(true))
+    });
+    // A hashed index shards the tests' cluster.
+    all.filter(|(name, _)| name != "_id_" && !name.ends_with("_hashed"))
+        .collect()
+}
+
+/// Eleven trades in a collection with a validator.
+async fn validated(db: &Database) {
+    db.drop().await.unwrap();
+    Timed10::create_collection(db).await.unwrap();
+    let trades = Timed10::buckets(db).await.unwrap();
+    let all = (0..11).map(|n| Timed10::new(1, n));
+    trades.append_many(all).await.unwrap();
+}
+
+fn change_capacity<T: Bucket>(db: &Database) -> JoinHandle<Result<()>> {
+    tokio::spawn(T::change_capacity(db).into_future())
+}
+
+/// Until the old buckets are sealed no index can be named, and at each moment one guards the collection.
+#[bucket_testkit::test(multi_thread)]
+async fn g3_an_index_guards_the_collection_at_each_command(db: Live) {
+    validated(&db).await;
+    let found = Arc::new(Mutex::new(Vec::new()));
+    let look = {
+        let (db, found) = (db.clone(), Arc::clone(&found));
+        move || {
+            let (db, found) = (db.clone(), Arc::clone(&found));
+            async move {
+                let now = indexes(&db).await;
+                found.lock().unwrap().push(now);
+            }
+        }
+    };
+    let client = interrupted(|_| true, look).await;
+    Timed25::change_capacity(&client.database(db.name()))
+        .await
+        .unwrap();
+    let (old, new) = ("bucket_open".to_owned(), "bucket_open_25".to_owned());
+    let mut found = found.lock().unwrap().clone();
+    found.dedup();
+    let both = vec![(old.clone(), true), (new.clone(), true)];
+    let expected = [
+        vec![(old.clone(), false)],
+        vec![(old, true)],
+        both,
+        vec![(new.clone(), true)],
+        vec![(new, false)],
+    ];
+    assert_eq!(found, expected);
+    is_sound::<Timed25>(&db).await;
+}
+
+#[bucket_testkit::test]
+async fn a_change_takes_few_round_trips_and_none_takes_one(Recorded(db, record): Recorded) {
+    let _ = Timed10::buckets(&db).await.unwrap();
+    record.take();
+    Timed25::change_capacity(&db).await.unwrap();
+    let sent = [
+        "listIndexes",
+        "update",
+        "collMod",
+        "update",
+        "createIndexes",
+        "dropIndexes",
+        "update",
+        "listCollections",
+        "collMod",
+        "listIndexes",
+    ];
+    assert_eq!(record.names(), sent);
+    Timed25::change_capacity(&db).await.unwrap();
+    assert_eq!(record.names(), ["listIndexes"]);
+}
+
+#[bucket_testkit::test]
+async fn the_structs_validator_follows_and_another_one_stays(db: Live) {
+    validated(&db).await;
+    Timed25::change_capacity(&db).await.unwrap();
+    Timed25::create_collection(&db).await.unwrap();
+    Timed4::change_capacity(&db).await.unwrap();
+    Timed4::create_collection(&db).await.unwrap();
+    is_sound::<Timed4>(&db).await;
+
+    let other = doc! { "count": { "$gte": 0 } };
+    let command = doc! { "collMod": "trades", "validator": other };
+    db.run_command(command).await.unwrap();
+    Timed10::change_capacity(&db).await.unwrap();
+    let error = Timed10::create_collection(&db).await.unwrap_err();
+    assert!(error.is_validator_conflict(), "{error}");
+}
+
+/// An open index of capacity 10, as a program creates it.
+async fn create_index_of_ten(db: &Database) {
+    let options = IndexOptions::builder()
+        .name("bucket_open".to_owned())
+        .unique(true)
+        .partial_filter_expression(doc! { "count": { "$lt": 10 } })
+        .build();
+    let keys = doc! { "customer": 1, "sealed": 1 };
+    let index = IndexModel::builder().keys(keys).options(options).build();
+    let trades = db.collection::<Document>("trades");
+    trades.create_index(index).await.unwrap();
+}
+
+#[bucket_testkit::test]
+async fn a_second_open_index_goes(db: Live) {
+    validated(&db).await;
+    Timed25::change_capacity(&db).await.unwrap();
+    create_index_of_ten(&db).await;
+    assert!(Timed25::buckets(&db).await.unwrap_err().is_index_missing());
+    Timed25::change_capacity(&db).await.unwrap();
+    assert_eq!(indexes(&db).await, [("bucket_open_25".to_owned(), false)]);
+    is_sound::<Timed25>(&db).await;
+}
+
+/// Unsealed buckets of a customer, from a writer that the index does not guard.
+async fn insert_open(db: &Database, first: i64) {
+    let buckets = (first..first + 2).map(|n| {
+        let item = |n| doc! { "at": DateTime::from_millis(0), "n": n };
+        let items = Vec::from_iter((n * 12..n * 12 + 12).map(item));
+        doc! {
+            "_id": format!("5_{n:010}"), "customer": 5_i64, "count": 12, "items": items,
+            "rollup": { "n": { "count": 12_i64, "sum": n * 144 + 66, "max": n * 12 + 11 } },
+        }
+    });
+    let trades = db.collection::<Document>("trades");
+    trades.insert_many(buckets).await.unwrap();
+}
+
+/// Without an index, a user's writer has opened several buckets of a customer.
+#[bucket_testkit::test]
+async fn g3_of_a_collection_that_had_no_index(db: Live) {
+    insert_open(&db, 0).await;
+    assert!(
+        Numbered25::buckets(&db)
+            .await
+            .unwrap_err()
+            .is_several_open()
+    );
+    Numbered25::change_capacity(&db).await.unwrap();
+    assert_eq!(stored(&db).await, Vec::from_iter(0..24));
+    is_sound::<Numbered25>(&db).await;
+}
+
+/// A user's writer opens further buckets just before each of the first indexes is created: they are full for the old
+/// index, which does not refuse them.
+#[bucket_testkit::test(multi_thread)]
+async fn g3_of_duplicates_that_prevent_the_new_index(db: Live) {
+    for times in [1, 8, 10] {
+        db.drop().await.unwrap();
+        let _ = Numbered10::buckets(&db).await.unwrap();
+        let created = Arc::new(AtomicI64::new(0));
+        let duplicate = {
+            let (db, created) = (db.clone(), Arc::clone(&created));
+            move || {
+                let (db, nth) = (db.clone(), created.fetch_add(1, Ordering::SeqCst));
+                async move {
+                    if nth < times {
+                        insert_open(&db, nth * 2).await;
+                    }
+                }
+            }
+        };
+        let is_creation = |command: &Document| command.contains_key("createIndexes");
+        let client = interrupted(is_creation, duplicate).await;
+        let changed = Numbered25::change_capacity(&client.database(db.name())).await;
+        if times == 10 {
+            let error = changed.unwrap_err();
+            assert!(error.is_several_open(), "{error}");
+            assert!(
+                Numbered10::buckets(&db)
+                    .await
+                    .unwrap_err()
+                    .is_index_missing()
+            );
+            Numbered25::change_capacity(&db).await.unwrap();
+        } else {
+            changed.unwrap();
+        }
+        assert_eq!(stored(&db).await, Vec::from_iter(0..times * 24), "G1");
+        is_sound::<Numbered25>(&db).await;
+    }
+}
+
+/// Which call comes last is random; nothing is lost, and one more call sets the capacity.
+#[bucket_testkit::test(multi_thread)]
+async fn two_calls_that_want_different_capacities_come_to_an_end(db: Live) {
+    for _ in 0..10 {
+        validated(&db).await;
+        let (up, down) = (
+            change_capacity::<Timed25>(&db),
+            change_capacity::<Timed4>(&db),
+        );
+        let _ = (up.await.unwrap(), down.await.unwrap());
+        Timed10::change_capacity(&db).await.unwrap();
+        let [(_, false)] = indexes(&db).await[..] else {
+            panic!("{:?}", indexes(&db).await)
+        };
+        assert_eq!(stored(&db).await, Vec::from_iter(0..11), "G1");
+        is_sound::<Timed10>(&db).await;
+    }
+}
 
 /// Makes the server stop in the middle of each index build, or go on.
 async fn builds_stop(db: &Database, stop: bool) {
@@ -28,39 +242,14 @@ async fn builds_stop(db: &Database, stop: bool) {
     admin.run_command(command).await.unwrap();
 }
 
-async fn names(db: &Database) -> Vec<String> {
-    let trades = db.collection::<Document>("trades");
-    let mut names = trades.list_index_names().await.unwrap();
-    // A hashed index shards the tests' cluster.
-    names.retain(|name| name != "_id_" && !name.ends_with("_hashed"));
-    names
-}
-
-/// Ten trades in a collection with a validator.
-async fn validated(db: &Database) {
-    db.drop().await.unwrap();
-    Timed10::create_collection(db).await.unwrap();
-    let trades = Timed10::buckets(db).await.unwrap();
-    let all = (0..10).map(|n| Timed10::new(1, n));
-    trades.append_many(all).await.unwrap();
-}
-
-fn change_capacity<T: Bucket>(db: &Database) -> JoinHandle<Result<CapacityProgress>> {
-    tokio::spawn(T::change_capacity(db).into_future())
-}
-
-/// Drops a call while the server builds its index. The server goes on building.
-async fn dropped<T: Bucket>(db: &Database) {
-    let call = change_capacity::<T>(db);
-    let wanted = format!("bucket_open_{}", T::SPEC.capacity);
-    while names(db).await != [wanted.as_str()] {
+async fn wait_for_index(db: &Database, name: &str) {
+    while indexes(db).await.iter().all(|(found, _)| found != name) {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    call.abort();
 }
 
-/// The next call must wait for the index: without it no append would be guarded. Meanwhile the server
-/// also refuses to change the validator.
+/// The next call must wait for the index: without it no append would be guarded. Meanwhile the server also refuses to
+/// hide an index, and to change the validator.
 #[bucket_testkit::test]
 async fn an_index_that_is_being_built_is_waited_for() {
     let options = ["--setParameter", "enableTestCommands=1"];
@@ -73,122 +262,29 @@ async fn an_index_that_is_being_built_is_waited_for() {
 
     validated(&db).await;
     builds_stop(&db, true).await;
-    dropped::<Timed25>(&db).await;
+    let call = change_capacity::<Timed25>(&db);
+    wait_for_index(&db, "bucket_open_25").await;
+    // The server goes on building.
+    call.abort();
     let again = change_capacity::<Timed25>(&db);
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert!(!again.is_finished());
     builds_stop(&db, false).await;
     again.await.unwrap().unwrap();
-    assert_eq!(names(&db).await, ["bucket_open_25"]);
-    Timed25::create_collection(&db).await.unwrap();
     is_sound::<Timed25>(&db).await;
 
-    // An index of another capacity, and an index of the user's.
+    // An index of the user's.
     builds_stop(&db, true).await;
-    dropped::<Timed7>(&db).await;
     let trades = db.collection::<Document>("trades");
     let index = IndexModel::builder().keys(doc! { "n": 1 }).build();
     let of_the_users = tokio::spawn(async move { trades.create_index(index).await });
-    while names(&db).await.len() < 2 {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    let up = change_capacity::<Timed10>(&db);
+    wait_for_index(&db, "n_1").await;
+    let change = change_capacity::<Timed10>(&db);
     tokio::time::sleep(Duration::from_millis(300)).await;
-    assert!(!up.is_finished());
+    assert!(!change.is_finished());
     builds_stop(&db, false).await;
-    up.await.unwrap().unwrap();
+    change.await.unwrap().unwrap();
     of_the_users.await.unwrap().unwrap();
-    assert_eq!(names(&db).await, ["n_1", "bucket_open_10"]);
     Timed10::create_collection(&db).await.unwrap();
     is_sound::<Timed10>(&db).await;
-}
-
-/// The server ends a transaction that is too old (290), and its error does not say that a retry may
-/// succeed.
-#[bucket_testkit::test]
-async fn a_transaction_that_took_too_long_is_begun_again() {
-    let options = ["--setParameter", "enableTestCommands=1"];
-    let server = Server::start_with(&options).await.unwrap();
-    if !server.is_throw_away() || server.cluster().is_some() {
-        return;
-    }
-    let db = server.database("recap_old_transaction").await.unwrap();
-    let old = Timed25::buckets(&db).await.unwrap();
-    let all = (0..40).map(|n| Timed25::new(1, n));
-    old.append_many(all).await.unwrap();
-    let fail = doc! {
-        "configureFailPoint": "failCommand",
-        "mode": { "times": 2 },
-        "data": { "failCommands": ["delete"], "errorCode": 290 },
-    };
-    let admin = db.client().database("admin");
-    admin.run_command(fail).await.unwrap();
-    let done = Timed10::change_capacity(&db).await.unwrap();
-    assert!(done.left.is_empty() && done.replaced > 0, "{done:?}");
-    let trades = is_sound::<Timed10>(&db).await;
-    assert_eq!(numbers(&trades, 1).await.len(), 40, "G1");
-}
-
-/// A program that opens the collection while it has no open index creates one with its own capacity.
-#[bucket_testkit::test]
-async fn a_second_open_index_goes(db: Live) {
-    validated(&db).await;
-    Timed25::change_capacity(&db).await.unwrap();
-    let bound = doc! { "count": { "$lt": 10 } };
-    let options = IndexOptions::builder()
-        .name("bucket_open".to_owned())
-        .unique(true)
-        .partial_filter_expression(bound)
-        .build();
-    let keys = doc! { "customer": 1, "sealed": 1 };
-    let old = IndexModel::builder().keys(keys).options(options).build();
-    db.collection::<Document>("trades")
-        .create_index(old)
-        .await
-        .unwrap();
-    assert_eq!(names(&db).await, ["bucket_open_25", "bucket_open"]);
-    Timed25::change_capacity(&db).await.unwrap();
-    assert_eq!(names(&db).await, ["bucket_open_25"]);
-    is_sound::<Timed25>(&db).await;
-}
-
-/// A handle may have read the last number before some were taken back. Where the index has this name, handles store no
-/// full bucket, which it would not refuse.
-#[bucket_testkit::test]
-async fn rewritten_numbers_give_the_index_another_name(db: Live) {
-    let trades = Numbered10::buckets(&db).await.unwrap();
-    let all = (0..25).map(|n| Numbered10::new(1, n));
-    trades.append_many(all).await.unwrap();
-    Numbered10::change_capacity(&db).await.unwrap();
-    assert_eq!(names(&db).await, ["bucket_open"]);
-    for _ in 0..2 {
-        let repacked = Numbered10::change_capacity(&db).repack(true).await;
-        assert_eq!(repacked.unwrap().replaced, 0);
-        assert_eq!(names(&db).await, ["bucket_open_10"]);
-    }
-    let late = (25..50).map(|n| Numbered10::new(1, n)).collect::<Vec<_>>();
-    let appends = late.iter().map(|trade| trades.append(trade).into_future());
-    futures_util::future::try_join_all(appends).await.unwrap();
-    let trades = is_sound::<Numbered10>(&db).await;
-    let mut read = numbers(&trades, 1).await;
-    read.sort_unstable();
-    assert_eq!(read, Vec::from_iter(0..50));
-}
-
-/// Which call comes last is random; nothing is lost, and one more call sets the capacity.
-#[bucket_testkit::test(multi_thread)]
-async fn two_calls_that_want_different_capacities_come_to_an_end(db: Live) {
-    for _ in 0..10 {
-        validated(&db).await;
-        let (up, down) = (
-            change_capacity::<Timed25>(&db),
-            change_capacity::<Timed7>(&db),
-        );
-        let _ = (up.await.unwrap(), down.await.unwrap());
-        Timed10::change_capacity(&db).repack(true).await.unwrap();
-        assert_eq!(names(&db).await, ["bucket_open_10"]);
-        let trades = is_sound::<Timed10>(&db).await;
-        let read = numbers(&trades, 1).await;
-        assert_eq!(read, (0..10).collect::<Vec<_>>());
-    }
 }

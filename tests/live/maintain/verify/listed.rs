@@ -51,7 +51,7 @@ async fn what_holds_too_many_items_is_listed<T: Note>(db: &Database) {
         key,
         items: 4,
     };
-    is_left(&notes, problem, "`change_capacity` splits it").await;
+    is_left(&notes, problem, "`migrate_from` divides its items anew").await;
 }
 
 async fn an_id_that_is_none_of_its_keys_is_listed<T: Note>(db: &Database) {

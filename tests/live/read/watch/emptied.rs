@@ -9,7 +9,7 @@ use bucket_runtime::{
         bson::{DateTime, Document, doc},
     },
 };
-use futures_util::{StreamExt, TryStreamExt};
+use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
 
 use crate::support::{
@@ -288,30 +288,4 @@ async fn o1_what_is_pushed_to_emptied_extras_comes(db: Live) {
         by_song.entry(parent).or_default().push(item);
     }
     assert_eq!(by_song, told, "all parents");
-}
-
-#[derive(Debug, Clone, PartialEq, Bucket)]
-#[bucket(collection = "hits", id = "{page}_{#}", capacity = 5)]
-struct Hit {
-    page: i64,
-    n: i64,
-}
-
-/// A repack leaves buckets without items, with numbers that are never given again.
-#[bucket_testkit::test]
-async fn g1_what_is_appended_after_a_repack_comes(db: Live) {
-    let hits = Hit::buckets(&db).await.unwrap();
-    let hit = |page| move |n| Hit { page, n };
-    for page in 0..3 {
-        hits.append_many((0..15).map(hit(page))).await.unwrap();
-        let five = Hit::FIELDS.n.between(page * 5..page * 5 + 5);
-        assert_eq!(hits.remove_items(&page, five).await.unwrap(), 5);
-    }
-    Hit::change_capacity(&db).repack(true).await.unwrap();
-    for page in 0..3 {
-        let watch = hits.watch(&page).await.unwrap();
-        hits.append_many((15..19).map(hit(page))).await.unwrap();
-        let new = watch.take(4).try_collect::<Vec<_>>().await.unwrap();
-        assert_eq!(new, Vec::from_iter((15..19).map(hit(page))));
-    }
 }

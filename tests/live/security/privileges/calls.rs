@@ -267,8 +267,7 @@ async fn migrate(db: Database) -> Result<()> {
 }
 
 async fn change_capacity(db: Database) -> Result<()> {
-    larger::Visit::change_capacity(&db).repack(true).await?;
-    Ok(())
+    larger::Visit::change_capacity(&db).await
 }
 
 async fn create_collection(db: Database) -> Result<()> {

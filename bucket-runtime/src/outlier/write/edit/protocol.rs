@@ -263,8 +263,7 @@ impl ParentEditor {
             server: server.clone(),
             scope: self.parent.scope.extras.clone(),
         };
-        let engine = self.parent.collections.extras.clone();
-        Editor::new(engine, reader, self.query.clone(), selection)
+        Editor::new(reader, self.query.clone(), selection)
     }
 
     /// The collection of a document, and the error of an item in it that cannot be read.

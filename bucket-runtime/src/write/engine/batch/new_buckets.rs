@@ -14,9 +14,7 @@ impl<W> Batch<W> {
     /// however, the items of a full bucket come after those of the last one, so the order of the items
     /// must not matter. Its id may be taken, too, since only the ids of the first item's moment were read;
     /// so a writer that was refused twice opens a bucket for that item. Where buckets are numbered, a full
-    /// one takes the number that an open one would need, and all are inserted in order. Where the capacity has
-    /// changed, however, a rewrite may have taken numbers back since this writer has read the last one, and may have
-    /// left an earlier bucket open. So no full one is inserted there: the open index refuses any other.
+    /// one takes the number that an open one would need, and all are inserted in order.
     pub(super) fn new_buckets(
         &self,
         begin: usize,
@@ -26,10 +24,7 @@ impl<W> Batch<W> {
     ) -> Vec<(Update, Carried)> {
         let (capacity, in_order) = (self.capacity(), self.scope.spec.id.ordinal.counts());
         let is_closed = matches!(newest_bucket, NewestBucket::Closed { .. });
-        let is_fit = match in_order {
-            true => self.scope.open.mark().is_none(),
-            false => self.is_unordered && !self.is_contended(),
-        };
+        let is_fit = in_order || self.is_unordered && !self.is_contended();
         // A bucket of capacity 1 is never open.
         if !is_closed || capacity == 1 || !is_fit {
             return Vec::new();

@@ -7,7 +7,6 @@ use mongodb::bson::Bson;
 use super::{Batch, Carried, NewestBucket};
 use crate::{
     protocol::newest_bucket::LastBucket,
-    schema::open_index::OpenIndex,
     value::element::comparable,
     write::{appended::Appended, item::Entry},
 };
@@ -21,6 +20,7 @@ impl<W> Batch<W> {
         let stored = self.entries.drain(carried.range());
         (self.done).extend(stored.map(|(owner, _)| (owner, Appended::Stored)));
         self.newest_bucket = carried.after;
+        self.retry_state.is_own = true;
         self.retry_state.note_progress();
     }
 
@@ -49,19 +49,25 @@ impl<W> Batch<W> {
         self.retry_state.may_be_present = false;
     }
 
+    /// Begins with what the handle's last command has shown of the newest bucket.
+    pub(crate) fn go_on_from(&mut self, newest_bucket: NewestBucket) {
+        self.newest_bucket = newest_bucket;
+        self.retry_state.is_own = true;
+    }
+
+    /// What the commands have shown of the newest bucket.
+    pub(crate) fn shown_bucket(self) -> NewestBucket {
+        match self.retry_state.is_own {
+            true => self.newest_bucket,
+            false => NewestBucket::Unknown,
+        }
+    }
+
     /// Removes the entries that the last error concerns, and forgets the newest bucket.
     pub(in crate::write::engine) fn take_failed(&mut self) -> Vec<(W, Entry)> {
         self.newest_bucket = NewestBucket::Unknown;
         self.retry_state.tries = 0;
         (self.entries.drain(self.retry_state.failed_entries.clone())).collect()
-    }
-
-    /// Uses this open index from now on.
-    pub(in crate::write::engine) fn use_index(&mut self, open: OpenIndex) {
-        if self.scope.open != open {
-            self.scope.open = open;
-            self.newest_bucket = NewestBucket::Unknown;
-        }
     }
 
     /// The owners of the items that are not stored.
@@ -87,9 +93,9 @@ impl<W> Batch<W> {
         first.map(|(_, entry)| entry.size).sum()
     }
 
-    /// Whether a command of many keys cannot store the rest: items may be present, or the index is missing.
+    /// Whether a command of many keys cannot store the rest, since items may be present.
     pub(crate) fn must_be_sent_alone(&self) -> bool {
-        self.retry_state.may_be_present || self.retry_state.missing_index.is_some()
+        self.retry_state.may_be_present
     }
 
     /// Whether the first try has shown that the key's last bucket must be read, which tells the next number.
@@ -103,6 +109,7 @@ impl<W> Batch<W> {
     /// Notes the key's last bucket, as read for another try.
     pub(crate) fn note_last_bucket(&mut self, last: Option<LastBucket>) {
         self.newest_bucket = NewestBucket::from_last(last);
+        self.retry_state.is_own = false;
         self.retry_state.tries += 1;
     }
 }

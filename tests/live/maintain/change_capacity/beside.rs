@@ -1,0 +1,195 @@
+//! Writers of the old capacity beside a change. G1: what they store is stored once, and what is refused is not stored.
+//! G2: once the call is done they are refused. G3: a key has one open bucket at any time.
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering},
+};
+
+use bucket_runtime::{
+    Buckets,
+    mongodb::{Database, bson::Document},
+};
+use futures_util::future::join_all;
+
+use super::{
+    Numbered4, Numbered10, Numbered25, Timed4, Timed10, Timed25, Trade, Windowed4, Windowed10,
+    Windowed25, is_refused, is_sound, lengths, stored,
+};
+use crate::support::{
+    database::{Live, documents, interrupted, snapshot},
+    tasks::JoinSet,
+};
+
+const WRITERS: i64 = 6;
+const CUSTOMERS: i64 = 3;
+
+/// A customer whose open bucket a handle remembers, and then does not use until the change is done.
+const IDLE: i64 = 77;
+
+/// Appends an item; returns it if it is stored.
+async fn try_append<T: Trade>(trades: &Buckets<T>, customer: i64, n: i64) -> Option<i64> {
+    match trades.append(&T::new(customer, n)).await {
+        Ok(_) => Some(n),
+        Err(error) => {
+            assert!(
+                error.is_index_missing() && !error.is_maybe_stored(),
+                "{error}"
+            );
+            None
+        }
+    }
+}
+
+/// Appends until some appends have begun after the change; returns the stored items.
+async fn write<T: Trade>(trades: Buckets<T>, first: i64, is_changed: Arc<AtomicBool>) -> Vec<i64> {
+    let (mut all, mut n, mut late) = (Vec::new(), first, 0);
+    while late < 5 {
+        let is_late = is_changed.load(Ordering::SeqCst);
+        // One by one, and three that wait at the same time, which may share a command.
+        let some = n..n + if n % 2 == 0 { 1 } else { 3 };
+        n = some.end;
+        let appends = some.map(|n| try_append(&trades, n / 4 % CUSTOMERS, n));
+        let some = Vec::from_iter(join_all(appends).await.into_iter().flatten());
+        assert!(
+            !is_late || some.is_empty(),
+            "G2: {some:?} were stored after the change"
+        );
+        late += u32::from(is_late);
+        all.extend(some);
+    }
+    all
+}
+
+/// Looks at all documents at one moment, again and again. Buckets with fewer items than `open_below` are open. Returns
+/// the number of looks.
+async fn watch<T: Trade>(db: Database, open_below: Arc<AtomicUsize>) -> u32 {
+    let (mut looks, trades) = (0, db.collection::<Document>("trades"));
+    while open_below.load(Ordering::SeqCst) > 0 {
+        let before = open_below.load(Ordering::SeqCst);
+        let Some(now) = snapshot(&trades).await else {
+            continue;
+        };
+        // It may have changed since; the lesser of both capacities is right in either case.
+        let after = open_below.load(Ordering::SeqCst);
+        let lengths = lengths(&now, before.min(after));
+        let most = lengths.into_values().max();
+        assert!(most <= Some(T::SPEC.capacity as usize), "G2: {most:?}");
+        looks += 1;
+    }
+    looks
+}
+
+async fn writers<A: Trade, B: Trade>(db: &Database) {
+    let shared = A::buckets(db).await.unwrap();
+    let alone = A::buckets(db).combine(false).await.unwrap();
+    let mut expected = Vec::from_iter(-6..0);
+    for n in -6..0 {
+        let (idle, customer) = if n % 2 == 0 {
+            (&shared, IDLE)
+        } else {
+            (&alone, IDLE + 1)
+        };
+        idle.append(&A::new(customer, n)).await.unwrap();
+    }
+    let is_changed = Arc::new(AtomicBool::new(false));
+    let open_below = Arc::new(AtomicUsize::new(A::SPEC.capacity as usize));
+    let mut writers = JoinSet::new();
+    for writer in 0..WRITERS {
+        let handle = if writer % 3 == 0 { &alone } else { &shared };
+        let first = writer * 1_000_000;
+        writers.spawn(write(handle.clone(), first, Arc::clone(&is_changed)));
+    }
+    let watcher = tokio::spawn(watch::<A>(db.clone(), Arc::clone(&open_below)));
+    tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+
+    let least = A::SPEC.capacity.min(B::SPEC.capacity);
+    open_below.store(least as usize, Ordering::SeqCst);
+    B::change_capacity(db).await.unwrap();
+    is_changed.store(true, Ordering::SeqCst);
+    for written in writers.join_all().await {
+        assert!(!written.is_empty(), "a writer has stored nothing");
+        expected.extend(written);
+    }
+    // Whatever a handle remembers: an open bucket, a full one, or nothing about a new customer.
+    let are_refused = async || {
+        for old in [&shared, &alone] {
+            for customer in [0, 1, 2, IDLE, IDLE + 1, 99] {
+                is_refused(old, &A::new(customer, -7)).await;
+            }
+        }
+    };
+    are_refused().await;
+    open_below.store(0, Ordering::SeqCst);
+    assert!(watcher.await.unwrap() > 0);
+    expected.sort_unstable();
+    assert_eq!(stored(db).await, expected, "G1");
+    // Also if the last bucket is an open one of the new capacity.
+    is_sound::<B>(db).await;
+    are_refused().await;
+}
+
+/// At each command of the change, just before it is sent, handles of the old capacity append: to a bucket that they
+/// remember, to one that they find, and to a new customer.
+async fn at_each_command<A: Trade, B: Trade>(db: &Live) {
+    let remembering = A::buckets(db).await.unwrap();
+    let finding = A::buckets(db).await.unwrap();
+    let (before, next) = (120, Arc::new(AtomicI64::new(0)));
+    for n in 0..before {
+        remembering.append(&A::new(n % 30, n)).await.unwrap();
+    }
+    let expected = Arc::new(Mutex::new(Vec::from_iter(0..before)));
+    let refused = Arc::new(AtomicI64::new(0));
+    let least = A::SPEC.capacity.min(B::SPEC.capacity) as usize;
+    let step = {
+        let (expected, refused) = (Arc::clone(&expected), Arc::clone(&refused));
+        move || {
+            let (remembering, finding) = (remembering.clone(), finding.clone());
+            let (expected, refused) = (Arc::clone(&expected), Arc::clone(&refused));
+            let step = next.fetch_add(1, Ordering::SeqCst);
+            async move {
+                let n = before + step * 4;
+                let appends = [
+                    try_append(&remembering, step, n).await,
+                    try_append(&remembering, 29, n + 1).await,
+                    try_append(&finding, 28, n + 2).await,
+                    try_append(&finding, 100 + step, n + 3).await,
+                ];
+                let stored = appends.into_iter().flatten();
+                let stored = Vec::from_iter(stored);
+                refused.fetch_add(4 - stored.len() as i64, Ordering::SeqCst);
+                expected.lock().unwrap().extend(stored);
+                lengths(&documents(remembering.collection()).await, least);
+            }
+        }
+    };
+    let client = interrupted(|_| true, step).await;
+    B::change_capacity(&client.database(db.name()))
+        .await
+        .unwrap();
+    let expected = expected.lock().unwrap().clone();
+    assert!(expected.len() as i64 > before && refused.load(Ordering::SeqCst) > 0);
+    assert_eq!(stored(db).await, expected, "G1");
+    is_sound::<B>(db).await;
+}
+
+macro_rules! beside {
+    ($($test:ident: $what:ident::<$old:ident, $new:ident>;)+) => {$(
+        #[bucket_testkit::test(multi_thread)]
+        async fn $test(db: Live) {
+            $what::<$old, $new>(&db).await;
+        }
+    )+};
+}
+
+beside! {
+    g1_g2_g3_of_writers_by_time_to_25: writers::<Timed10, Timed25>;
+    g1_g2_g3_of_writers_by_time_to_4: writers::<Timed10, Timed4>;
+    g1_g2_g3_of_writers_by_number_to_25: writers::<Numbered10, Numbered25>;
+    g1_g2_g3_of_writers_by_number_to_4: writers::<Numbered10, Numbered4>;
+    g1_g2_g3_of_writers_in_windows_to_25: writers::<Windowed10, Windowed25>;
+    g1_g2_g3_of_writers_in_windows_to_4: writers::<Windowed10, Windowed4>;
+    g1_g3_at_each_command_by_time: at_each_command::<Timed10, Timed25>;
+    g1_g3_at_each_command_by_number: at_each_command::<Numbered10, Numbered4>;
+    g1_g3_at_each_command_in_windows: at_each_command::<Windowed10, Windowed25>;
+}

@@ -1,0 +1,110 @@
+//! A crash between any two commands of a change: its future is dropped at each of them, once after it was sent and once
+//! after its answer arrived.
+
+use bucket_runtime::mongodb::{Database, bson::Document};
+
+use super::{
+    Numbered4, Numbered10, Timed10, Timed25, Trade, Windowed10, Windowed25, index::indexes,
+    is_refused, is_sound, stored,
+};
+use crate::support::{
+    database::{Live, documents},
+    events::counted,
+};
+
+/// Waits until the server has carried out what the dropped call sent, or it is lost: until two looks are the same.
+async fn at_rest(db: &Database) {
+    let trades = db.collection::<Document>("trades");
+    let look = async || (documents(&trades).await, indexes(db).await);
+    let mut before = look().await;
+    loop {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        let now = look().await;
+        if now == before {
+            return;
+        }
+        before = now;
+    }
+}
+
+/// Drops the change from `A` to `B` at each event, and then calls for `Last`, which is one of them.
+async fn dropped<A: Trade, B: Trade, Last: Trade>(db: &Database) {
+    let (cut, events) = counted(db.name()).await;
+    // How many of the interrupted changes leave the collection closed, and how many do not.
+    let (mut closed, mut open) = (0, 0);
+    for stop in 1.. {
+        db.drop().await.unwrap();
+        A::create_collection(db).await.unwrap();
+        let old = A::buckets(db).await.unwrap();
+        for n in 0..25 {
+            old.append(&A::new(1 + n / 23, n)).await.unwrap();
+        }
+        let done = events.cut(stop, B::change_capacity(&cut)).await;
+        at_rest(db).await;
+
+        let mut expected = Vec::from_iter(0..25);
+        let opened = B::buckets(db).stored_capacity(true).await;
+        for customer in [1, 2, 3] {
+            let n = expected.len() as i64;
+            match old.append(&A::new(customer, n)).await {
+                Ok(_) => {
+                    expected.push(n);
+                    assert!(!done, "G2");
+                }
+                Err(error) => {
+                    assert!(
+                        error.is_index_missing() && !error.is_maybe_stored(),
+                        "{error}"
+                    );
+                }
+            }
+        }
+        match opened {
+            Ok(trades) => {
+                let n = expected.len() as i64;
+                trades.append(&B::new(1, n)).await.unwrap();
+                expected.push(n);
+                open += 1;
+            }
+            Err(error) => {
+                assert!(error.is_index_missing() && !done, "{error}");
+                assert!(error.to_string().contains("`change_capacity`"), "{error}");
+                assert!(A::buckets(db).await.unwrap_err().is_index_missing());
+                assert!(B::buckets(db).await.unwrap_err().is_index_missing());
+                closed += 1;
+            }
+        }
+        assert_eq!(stored(db).await, expected, "G1");
+
+        Last::change_capacity(db).await.unwrap();
+        assert_eq!(stored(db).await, expected, "G1");
+        let [(_, false)] = indexes(db).await[..] else {
+            panic!("{:?}", indexes(db).await)
+        };
+        // The validator is the struct's.
+        Last::create_collection(db).await.unwrap();
+        if Last::SPEC.capacity != A::SPEC.capacity {
+            is_refused(&old, &A::new(1, -1)).await;
+        }
+        is_sound::<Last>(db).await;
+        if done {
+            break;
+        }
+    }
+    assert!(closed > 5 && open > 2, "{closed}, {open}");
+}
+
+#[bucket_testkit::test]
+async fn g1_g2_g3_of_a_change_dropped_at_every_command_and_called_again(db: Live) {
+    dropped::<Timed10, Timed25, Timed25>(&db).await;
+}
+
+#[bucket_testkit::test]
+async fn g1_g2_g3_of_a_numbered_change_dropped_at_every_command_and_called_again(db: Live) {
+    dropped::<Numbered10, Numbered4, Numbered4>(&db).await;
+}
+
+#[bucket_testkit::test]
+async fn g1_g2_g3_of_a_change_dropped_at_every_command_and_undone(db: Live) {
+    dropped::<Windowed10, Windowed25, Windowed10>(&db).await;
+}
