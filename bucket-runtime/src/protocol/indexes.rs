@@ -36,10 +36,7 @@ pub(crate) fn open(spec: &BucketSpec, open: OpenIndex) -> IndexModel {
 /// The open index, hidden from the commands that name it. It refuses documents all the same.
 pub(crate) fn hidden(spec: &BucketSpec, open: OpenIndex) -> IndexModel {
     let mut index = self::open(spec, open);
-    index.options = index.options.map(|mut options| {
-        options.hidden = Some(true);
-        options
-    });
+    index.options.get_or_insert_default().hidden = Some(true);
     index
 }
 

@@ -77,7 +77,6 @@ async fn create_all(
         needed.extend(guards);
     }
     let created = create(server, needed.clone()).await;
-    let changed = OpenIndex::changed_to(indexes.index.capacity);
     let has_other_name = |error: &Error| {
         (error.driver()).is_some_and(|error| is_code(error, Code::IndexOptionsConflict))
     };
@@ -89,8 +88,8 @@ async fn create_all(
     }
     // The listed shard has lost the index, and another one still has it, with the name of a changed capacity.
     server.target().drop_index(indexes.index.name).await?;
-    indexes.index = changed;
-    needed[0] = indexes::open(spec, changed);
+    indexes.index = OpenIndex::changed_to(indexes.index.capacity);
+    needed[0] = indexes::open(spec, indexes.index);
     create(server, needed).await
 }
 

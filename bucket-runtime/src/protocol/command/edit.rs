@@ -151,8 +151,8 @@ impl KeyScope {
 
 impl IndexedScope {
     /// Removes some of the items, and seals the bucket if it was full, since there must be no second open one. A
-    /// bucket that was not open when it was read is sealed in any case: it may have been rewritten
-    /// since, for another capacity.
+    /// bucket that was not open when it was read is sealed in any case: a handle of a former capacity takes an
+    /// open one for full.
     pub(crate) fn take_out(
         &self,
         places: &Places,
