@@ -2,20 +2,19 @@
 //!
 //! A schedule is the run of one seed: two or three handles with four writers, who append to two keys one by one or load
 //! many items, and remove and change items of theirs, some of them in sessions or in transactions of their own. Buckets
-//! are numbered or timed, or stand in time windows and keep a rollup; or two parents take the
-//! items, and their extras, with a total or without. Items may be unique, and two writers may have the same ones. Two
-//! calls may change the capacity meanwhile, each to one of three, and rewrite buckets in transactions. Or two calls
-//! import a flat collection, or archived buckets, or migrate all buckets to another collection, which they follow by a
-//! change stream. Or two calls split a parent that another program has let grow beyond its threshold, or repair what
-//! another program has damaged, or verify beside the writers; or one deletes a parent. Or a watch has to give each item,
-//! while another program leaves empty buckets. Commands wait for random times;
-//! pipelines pass some documents before others change; commands and answers are lost, commands are interrupted between
-//! statements, primaries change and roll back what no majority has, calls are dropped, and processes end, or stand
-//! still for a minute. The judge looks at G1 to G4, at rollups, and at O1 to O4 and totals after each statement, and at
-//! the end at what callers were told, and at the order of each writer's items (G5, O5). After changes of the capacity,
-//! whatever has become of them, another one that nothing disturbs has to succeed, and so after imports, migrations,
-//! splits and repairs. Loads should wait for changes; after those that do not, that last one has to bring G2 and G3
-//! back.
+//! are numbered or timed, or stand in time windows and keep a rollup; or two parents take the items, and their extras,
+//! with a total or without. Items may be unique, and two writers may have the same ones. Two calls may change the
+//! capacity meanwhile, each to one of three, while writers go on through old handles and new ones. Or two calls import a
+//! flat collection, or archived buckets, or migrate all buckets to another collection, which they follow by a change
+//! stream. Or two calls split a parent that another program has let grow beyond its threshold, or repair what another
+//! program has damaged, or verify beside the writers; or one deletes a parent. Or a watch has to give each item, while
+//! another program leaves empty buckets. Commands wait for random times; pipelines pass some documents before others
+//! change; commands and answers are lost, commands are interrupted between statements, primaries change and roll back
+//! what no majority has, calls are dropped, and processes end, or stand still for a minute. The judge looks at G1 to G4,
+//! at rollups, and at O1 to O4 and totals after each statement, and at the end at what callers were told, and at the
+//! order of each writer's items (G5, O5). After changes of the capacity, whatever has become of them, another one that
+//! nothing disturbs has to succeed, and so after imports, migrations, splits and repairs. Loads should wait for changes;
+//! after those that do not, that last one has to bring G3 back.
 //!
 //! The server is a few hundred lines (`store.rs`, `index.rs`, `transaction.rs`, `events.rs`, `filter.rs`, `update.rs`,
 //! `expression.rs` and `pipeline.rs`) that know just what these calls send, and panic at anything else. `replay.rs`

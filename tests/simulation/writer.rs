@@ -101,8 +101,7 @@ impl Edit {
         Some(Self { sensor, n, removes })
     }
 
-    /// Whether it has found the item, which only a change of the capacity may be moving, damage may hide, and a deletion
-    /// of the parent remove.
+    /// Whether it has found the item, which only damage may hide, and a deletion of the parent remove.
     pub(crate) async fn make<H: Handle>(
         self,
         handle: &H,
@@ -114,8 +113,7 @@ impl Edit {
             false => handle.update(self.sensor, self.n, session).await?,
         };
         let mut world = network.world();
-        let may_miss =
-            world.changes_capacity || world.has_damage || world.deleted == Some(self.sensor);
+        let may_miss = world.has_damage || world.deleted == Some(self.sensor);
         if !is_found && !may_miss {
             world.fail(format!(
                 "G1: item {} was acknowledged, and an edit does not find it",
