@@ -72,7 +72,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     story.step("The first page", "The first bucket of the busiest airport.");
     let flights = Flight::buckets(&story.database()).await?;
     let first = show!(story, flights.page(airport, 1).await?).ok_or("there is no page 1")?;
-    print(&first, &cities);
+    print_page(&first, &cities);
 
     let opened = first.items.first().ok_or("page 1 is empty")?.date;
     story.step(
@@ -86,21 +86,26 @@ async fn main() -> Result<(), Box<dyn Error>> {
     );
     story.stored(doc! { "_id": first.id() }).await?;
 
-    story.step("Page by token", "A page's token leads to the next page.");
-    let token = first.token();
+    story.step(
+        "Page by token",
+        "The newest twenty flights, from the last buckets; their token leads to those before.",
+    );
+    let newest = || flights.items(airport).newest_first().page_of_items(20);
+    let page = newest().await?;
+    let token = page.next.ok_or("there is no next page")?;
     println!("\n   token  {token}");
-    let next = show!(story, flights.after(airport, &token).await?).ok_or("there is no page 2")?;
-    print(&next, &cities);
+    let next = show!(story, newest().after(&token).await?);
+    print(&next.items, &cities);
 
     story.step("Page by number", "The server steps over the ids before it.");
     let n = pages * 3 / 4;
     println!("\n   n      {n}");
     let far = show!(story, flights.page(airport, n).await?).ok_or("there is no such page")?;
-    print(&far, &cities);
+    print_page(&far, &cities);
 
     story.step("The last page", "The same ids, from the other end.");
     let last = show!(story, flights.latest(airport).await?).ok_or("there is no last page")?;
-    print(&last, &cities);
+    print_page(&last, &cities);
 
     story.end();
     Ok(())
@@ -119,12 +124,17 @@ async fn load(
     Ok(())
 }
 
-/// Prints the first three flights of a page, and the last one.
-fn print(page: &Page<Flight>, cities: &BTreeMap<String, String>) {
+/// Prints a page with its id.
+fn print_page(page: &Page<Flight>, cities: &BTreeMap<String, String>) {
     println!("   page   {} with {} flights", page.id(), page.items.len());
+    print(&page.items, cities);
+}
+
+/// Prints the first three flights, and the last one.
+fn print(flights: &[Flight], cities: &BTreeMap<String, String>) {
     println!("\n   date (UTC)           to                                       delay  miles");
-    let hidden = 3..page.items.len().saturating_sub(1);
-    for (n, flight) in page.items.iter().enumerate() {
+    let hidden = 3..flights.len().saturating_sub(1);
+    for (n, flight) in flights.iter().enumerate() {
         let city = cities.get(&flight.to).map_or("", |city| city);
         let (to, delay, miles) = (&flight.to, flight.delay, flight.miles);
         if !hidden.contains(&n) {

@@ -11,8 +11,8 @@
 use std::error::Error;
 
 use bucket_examples::{Story, moment, show};
+use bucket_runtime::Bucket;
 use bucket_runtime::mongodb::bson::{DateTime, doc};
-use bucket_runtime::{Bucket, PageToken};
 use serde::{Deserialize, Serialize};
 
 /// A trade of one customer. The application shows ten on a page, so ten make a bucket.
@@ -125,12 +125,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     story.step(
         "Page by token",
-        "The token of a page fits into a link, and leads to the next page without stepping over any.",
+        "The newest five trades, and the five before them: the token fits into a link, and names their place.",
     );
-    let text = first.token().to_string();
+    let newest = || trades.items(&123).newest_first().page_of_items(5);
+    let page = show!(story, newest().await?);
+    print(&page.items);
+    let text = page.next.ok_or("there is no next page")?.to_string();
     println!("\n   token  {text}");
-    let token: PageToken = text.parse()?;
-    let next = show!(story, trades.after(&123, &token).await?).ok_or("there is no next page")?;
+    let next = show!(story, newest().after(&text.parse()?).await?);
     print(&next.items);
 
     story.end();

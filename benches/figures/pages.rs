@@ -1,16 +1,16 @@
 //! Reads of one page, near and far.
 
 use bucket_benches::{Bars, Chart, Contestant, Figure, Result, Unit, in_turn};
-use bucket_runtime::{PageToken, bson::doc};
+use bucket_runtime::bson::doc;
 
 use crate::{
     bench::{Bench, Theme},
-    trade::{ByHand, Numbered, Trade, by_hand, of_one_key},
+    trade::{ByHand, Numbered, by_hand, of_one_key},
 };
 
 pub(crate) const THEME: Theme = Theme {
     name: "pages",
-    figures: &[&PAGE_1, &PAGE_50000, &TOKEN_DEEP],
+    figures: &[&PAGE_1, &PAGE_50000],
     measure: |bench| Box::pin(measure(bench)),
 };
 
@@ -26,63 +26,24 @@ static PAGE_50000: Figure = Figure::new(
     "page 50,000 of a key with `{#}`, capacity 10, against a typed `find_one` by the bucket's id",
 )
 .to_reach(1.1);
-static TOKEN_DEEP: Figure = Figure::new(
-    "token_deep",
-    Unit::Micros,
-    "the page after the token of page 50,000, capacity 10, against the page after that of page 1",
-)
-.to_reach(1.1);
 
 /// The page number of each figure.
 const PAGES: [(u64, &Figure); 2] = [(1, &PAGE_1), (50_000, &PAGE_50000)];
 
 const KEY: i64 = 1;
 const CAPACITY: usize = 10;
-
-/// One page more, so that a page follows page 50,000.
-const BUCKETS: usize = 50_001;
+const BUCKETS: usize = 50_000;
 
 /// The number of a contestant's calls in a round.
 const CALLS: usize = 25;
 
 async fn measure(bench: Bench) -> Result<()> {
-    let mut bars = Bars::new("Time to read one page of 50,000", Unit::Micros);
     let mut buckets = by_hand(&of_one_key(0..BUCKETS * CAPACITY), CAPACITY);
-    if bench.wants(&[&TOKEN_DEEP]) {
-        bars = tokens(&bench, &buckets, bars).await?;
-    }
     for (number, bucket) in buckets.iter_mut().enumerate() {
         bucket.id = id(number as u64 + 1);
     }
-    if bench.wants(&[&PAGE_1, &PAGE_50000]) {
-        bars = numbers(&bench, &buckets, bars).await?;
-    }
-    bench.report.chart("pages", Chart::Bars(bars));
-    Ok(())
-}
-
-async fn tokens(bench: &Bench, buckets: &[ByHand], bars: Bars) -> Result<Bars> {
-    let trades = bench.holding::<Trade>("tokens", buckets).await?;
-    let after = |page: usize| {
-        let (_, token) = buckets[page - 1].id.split_once('_').unwrap_or_default();
-        let (token, trades) = (token.parse::<PageToken>()?, trades.clone());
-        let inputs = move |_| vec![token.clone(); CALLS];
-        Result::Ok(Contestant::calls(1, inputs, move |token| {
-            let trades = trades.clone();
-            async move { found(trades.after(&KEY, &token).await?) }
-        }))
-    };
-    let samples = in_turn(bench.pick(100, 15), [after(50_000)?, after(1)?]).await?;
-    let [deep, near] = &samples;
-    bench.report.figure(&TOKEN_DEEP, deep, near);
-    Ok(bars.group(
-        "by token",
-        [("after page 50,000", deep), ("after page 1", near)],
-    ))
-}
-
-async fn numbers(bench: &Bench, buckets: &[ByHand], mut bars: Bars) -> Result<Bars> {
-    let trades = bench.holding::<Numbered>("pages", buckets).await?;
+    let mut bars = Bars::new("Time to read one page of 50,000", Unit::Micros);
+    let trades = bench.holding::<Numbered>("pages", &buckets).await?;
     let by_hand = trades.collection().clone_with_type::<ByHand>();
     for (number, figure) in PAGES {
         let (trades, by_hand) = (trades.clone(), by_hand.clone());
@@ -108,7 +69,8 @@ async fn numbers(bench: &Bench, buckets: &[ByHand], mut bars: Bars) -> Result<Ba
         let label = format!("page {number}");
         bars = bars.group(label, [("page", ours), ("find_one by id, by hand", peer)]);
     }
-    Ok(bars)
+    bench.report.chart("pages", Chart::Bars(bars));
+    Ok(())
 }
 
 /// The id of page `number`.

@@ -118,7 +118,7 @@ pub use crate::{
     },
     read::{
         items::{ItemPage, ItemStream, ItemToken},
-        page::{Page, PageToken},
+        page::Page,
         pages::PageStream,
         part::{PartField, PartReader, PartSource, PartValue},
         rollup::{RollupStream, WindowRollup},

@@ -11,7 +11,6 @@ use crate::{
 const STYLE: &str = include_str!("style.css");
 
 /// The flights of a page, and the places of its neighbours.
-#[derive(Default)]
 pub(crate) struct Listing {
     pub(crate) flights: Vec<Flight>,
     /// The parameters of the links to the previous and the next page, besides the filter.

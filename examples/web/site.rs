@@ -10,10 +10,10 @@ use axum::{
     routing::get,
 };
 use bucket_runtime::{
-    Bucket, Buckets, Filter,
+    Bucket, Buckets, Filter, ItemToken,
     mongodb::bson::{Document, doc},
 };
-use futures_util::{TryStreamExt, future::try_join};
+use futures_util::TryStreamExt;
 use serde::Deserialize;
 
 use crate::{
@@ -21,7 +21,7 @@ use crate::{
     pages::{self, Listing},
 };
 
-/// How many flights a filtered page shows. Without a filter a page is a bucket.
+/// How many flights a page shows.
 const PER_PAGE: u64 = 20;
 
 pub(crate) struct Site {
@@ -74,10 +74,7 @@ async fn airport(
     if !site.airports.contains_key(&code) {
         return Err(Failure::NotFound(format!("There is no airport “{code}”.")));
     }
-    let listing = match filter(&asked)? {
-        Some(filter) => filtered(&site.flights, &code, &asked, filter).await?,
-        None => by_token(&site.flights, &code, &asked).await?,
-    };
+    let listing = listing(&site.flights, &code, &asked, filter(&asked)?).await?;
     Ok(page(pages::airport(&site, &code, &asked, &listing)))
 }
 
@@ -104,38 +101,18 @@ fn filter(asked: &Asked) -> Result<Option<Filter<Flight>>, Failure> {
     Ok(filter)
 }
 
-/// A page is a bucket: the first one, or a neighbour of the one that the URL names.
-async fn by_token(
+/// A page of the flights that match: the first ones, or a neighbour of the page that the URL names.
+async fn listing(
     flights: &Buckets<Flight>,
     code: &str,
     asked: &Asked,
+    filter: Option<Filter<Flight>>,
 ) -> Result<Listing, Failure> {
-    let page = match (token(&asked.after)?, token(&asked.before)?) {
-        (Some(after), _) => flights.after(code, &after).await?,
-        (None, Some(before)) => flights.before(code, &before).await?,
-        (None, None) => flights.page(code, 1).await?,
-    };
-    let Some(page) = page else {
-        return Ok(Listing::default());
-    };
-    let token = page.token();
-    let (before, after) = (flights.before(code, &token), flights.after(code, &token));
-    let (previous, next) = try_join(before.into_future(), after.into_future()).await?;
-    Ok(Listing {
-        previous: previous.map(|_| format!("before={token}")),
-        next: next.map(|_| format!("after={token}")),
-        flights: page.items,
-    })
-}
-
-/// The flights that match, from any bucket.
-async fn filtered(
-    flights: &Buckets<Flight>,
-    code: &str,
-    asked: &Asked,
-    filter: Filter<Flight>,
-) -> Result<Listing, Failure> {
-    let page = flights.items(code).filter(filter).page_of_items(PER_PAGE);
+    let mut list = flights.items(code);
+    if let Some(filter) = filter {
+        list = list.filter(filter);
+    }
+    let page = list.page_of_items(PER_PAGE);
     let page = match (token(&asked.after)?, token(&asked.before)?) {
         (Some(after), _) => page.after(&after),
         (None, Some(before)) => page.before(&before),
@@ -155,8 +132,8 @@ async fn filtered(
     })
 }
 
-/// The token of a page, or of a position between flights.
-fn token<T: FromStr>(text: &str) -> Result<Option<T>, Failure> {
+/// The token of a place between flights.
+fn token(text: &str) -> Result<Option<ItemToken>, Failure> {
     match text {
         "" => Ok(None),
         text => text.parse().map(Some).map_err(|_| no_place(text)),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bucket_runtime::{
-    Bucket, Fields, ItemPart, Outlier, PageToken,
+    Bucket, Fields, ItemPart, Outlier,
     mongodb::{
         Database,
         bson::{Document, doc},
@@ -128,7 +128,6 @@ async fn each_call_for_a_key_asks_one_shard() {
     }
     let next = std::sync::atomic::AtomicI64::new(1000);
     let new = || timed(7, next.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
-    let token: PageToken = "1700000040000".parse().unwrap();
     let large = || Timed::FIELDS.n.gte(20);
     let mut profiled = Profiled::new(db.clone()).await;
     profiled
@@ -152,16 +151,6 @@ async fn each_call_for_a_key_asks_one_shard() {
     profiled
         .asks(ONE, "latest", async || {
             trades.latest(&7).await.unwrap().unwrap()
-        })
-        .await;
-    profiled
-        .asks(ONE, "after", async || {
-            trades.after(&7, &token).await.unwrap().unwrap()
-        })
-        .await;
-    profiled
-        .asks(ONE, "before", async || {
-            trades.before(&7, &token).await.unwrap().unwrap()
         })
         .await;
     profiled

@@ -81,8 +81,6 @@ pub(crate) enum Way {
     AtOnce,
     /// In parts, each continued by the token of the one before it.
     ByToken,
-    /// Page after page, each as it was when it was read.
-    ByPage,
     /// Only one page.
     OnePage,
     Watch,

@@ -94,11 +94,12 @@ impl<T: Mark> Keeper<T> {
     /// Reads by tokens, from page to page.
     async fn read_pages(&mut self, nth: usize) -> Result<()> {
         let key = self.key(nth);
-        let mut items = Vec::new();
-        let mut page = self.buckets.page(&key, 1).await?;
-        while let Some(read) = page {
-            page = self.buckets.after(&key, &read.token()).await?;
-            items.extend(read);
+        let list = || self.buckets.items(&key).page_of_items(30);
+        let mut page = list().await?;
+        let mut items = page.items;
+        while let Some(token) = page.next {
+            page = list().after(&token).await?;
+            items.extend(page.items);
         }
         self.compare(nth, &items)
     }

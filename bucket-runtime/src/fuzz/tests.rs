@@ -25,7 +25,9 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn token() -> impl Strategy<Value = Vec<u8>> {
-    let text = prop_oneof!["-?[0-9]{9,14}(_[0-9]{5,7})?", "[0-9_-]{0,20}", text()];
+    let item = "A[Qg][A-Za-z0-9_-]{15}A[A-Za-j][A-Za-z0-9_-]{0,60}";
+    let watch = "[0-9A-Fa-f]{1,20}(-[0-9A-Fa-f]{0,6})?(\\.[0-9]{0,21})?";
+    let text = prop_oneof![item, watch, text()];
     text.prop_map(String::into_bytes)
 }
 

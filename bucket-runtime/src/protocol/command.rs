@@ -200,18 +200,6 @@ impl KeyScope {
         ids
     }
 
-    /// The buckets of the key after this ordinal text.
-    pub(crate) fn after(&self, ordinal: &str) -> Document {
-        let ids = doc! { "$gt": self.id(ordinal), "$lt": id::successor(&self.prefix) };
-        self.with_key(doc! { "_id": ids })
-    }
-
-    /// The buckets of the key before this ordinal text.
-    pub(crate) fn before(&self, ordinal: &str) -> Document {
-        let ids = doc! { "$gte": &self.prefix, "$lt": self.id(ordinal) };
-        self.with_key(doc! { "_id": ids })
-    }
-
     /// The ids of the buckets that start at the moment of `base`, an id without a suffix.
     pub(crate) fn ids_of_moment(base: &str) -> Document {
         doc! { "_id": { "$gte": base, "$lte": id::last_suffix(base) } }

@@ -1,4 +1,4 @@
-//! Single pages: by number, by token, and the last one.
+//! Single pages: by number, and the last one.
 
 use std::marker::PhantomData;
 
@@ -11,7 +11,7 @@ use crate::{
     Bucket, Buckets, KeyRef, Result,
     protocol::{command::holds_items, range::Range},
     read::{
-        page::{Page, PageToken},
+        page::Page,
         reader::Reader,
         settings::{read_settings, session_setting, unreadable_setting},
     },
@@ -24,7 +24,8 @@ impl<T: Bucket> Buckets<T> {
     ///
     /// One round trip. With `{#}` the page is found by its exact id, whatever its number. With a time
     /// ordinal the server skips `n - 1` entries of the `_id` index and fetches one document (seen with
-    /// `explain` on server 6.0); for pages far from the start, use [`after`](Self::after).
+    /// `explain` on server 6.0): a list that is shown page by page goes on by the tokens of
+    /// [`page_of_items`](crate::action::Items::page_of_items) instead, as fast at any depth.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets, KeyRef};
@@ -44,39 +45,12 @@ impl<T: Bucket> Buckets<T> {
 
     /// Reads the last page of a key in the order of ids: with a time ordinal the one with the latest
     /// first item, with `{#}` the newest, with time windows the last one of the latest window; `None` if
-    /// the key has no items. One round trip.
-    ///
-    /// Like [`after`](Self::after) and [`before`](Self::before) it passes by a page whose items were removed.
+    /// the key has no items. One round trip. A page whose items were removed is passed by.
     pub fn latest(&self, key: KeyRef<'_, T>) -> FindPage<'static, T> {
         let reader = self.reader(key);
-        let all = reader.scope.all();
-        FindPage::new(reader, with_items::<T>(all, Range::newest_first()))
-    }
-
-    /// Reads the page after the one with this token; `None` after the last one.
-    ///
-    /// One round trip, equally fast anywhere in the key: a range on the `_id` index, no skip.
-    ///
-    /// ```no_run
-    /// # use bucket_runtime::{Bucket, Buckets, KeyRef, PageToken};
-    /// # async fn example<Trade: Bucket>(trades: Buckets<Trade>, alice: KeyRef<'_, Trade>, query: &str) -> Result<(), Box<dyn std::error::Error>> {
-    /// let token: PageToken = query.parse()?; // …?after=1698335223
-    /// let next = trades.after(alice, &token).await?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn after(&self, key: KeyRef<'_, T>, token: &PageToken) -> FindPage<'static, T> {
-        let reader = self.reader(key);
-        let after = reader.scope.after(token.as_str());
-        FindPage::new(reader, with_items::<T>(after, Range::oldest_first()))
-    }
-
-    /// Reads the page before the one with this token; `None` before the first one. Otherwise like
-    /// [`after`](Self::after).
-    pub fn before(&self, key: KeyRef<'_, T>, token: &PageToken) -> FindPage<'static, T> {
-        let reader = self.reader(key);
-        let before = reader.scope.before(token.as_str());
-        FindPage::new(reader, with_items::<T>(before, Range::newest_first()))
+        let mut all = reader.scope.all();
+        all.extend([holds_items(T::SPEC.items)]);
+        FindPage::new(reader, Some((all, Range::newest_first())))
     }
 }
 
@@ -127,12 +101,6 @@ impl<'s, T: Bucket> FindPage<'s, T> {
         let mut rows = page.cursor(self.session).await?;
         Page::next(&mut rows, &self.reader.scope, self.on_unreadable.as_mut()).await
     }
-}
-
-/// The find of the first of these pages that has items.
-fn with_items<T: Bucket>(mut pages: Document, order: Range) -> Option<(Document, Range)> {
-    pages.extend([holds_items(T::SPEC.items)]);
-    Some((pages, order))
 }
 
 /// The find of page `n` of a key, counted from 1: by its own id if buckets are numbered, else `n - 1` ids

@@ -1,8 +1,5 @@
 //! A page: one bucket, read.
 
-mod token;
-
-pub use self::token::PageToken;
 use crate::{
     Bucket, Result,
     protocol::command::IndexedScope,
@@ -22,7 +19,7 @@ use crate::{
 /// for item in &page.items {
 ///     println!("{item:?}");
 /// }
-/// println!("next: /trades?after={}", page.token());
+/// println!("{}, with room for more: {}", page.id(), page.is_open());
 /// # }
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -31,7 +28,6 @@ pub struct Page<T> {
     /// The items, in the order in which they were appended.
     pub items: Vec<T>,
     id: String,
-    ordinal_at: usize,
     open: bool,
     left_out: usize,
     totals: Option<Totals>,
@@ -41,12 +37,6 @@ impl<T> Page<T> {
     /// The bucket's `_id`.
     pub fn id(&self) -> &str {
         &self.id
-    }
-
-    /// The position of the page among its key's pages, for [`after`](crate::Buckets::after) and
-    /// [`before`](crate::Buckets::before).
-    pub fn token(&self) -> PageToken {
-        PageToken(self.id[self.ordinal_at..].to_owned())
     }
 
     /// Whether the bucket had room for further items when it was read.
@@ -103,7 +93,6 @@ impl<T: Bucket> Page<T> {
             items: (elements.into_iter())
                 .map(|element| T::from_parts(key.clone(), element))
                 .collect(),
-            ordinal_at: scope.prefix.len(),
             id,
             totals,
         }

@@ -186,12 +186,6 @@ pub(crate) fn last_suffix(base: &str) -> String {
     format!("{base}_{LAST_SUFFIX}")
 }
 
-/// Whether this is an ordinal as this library writes it, for any [`Ordinal`].
-pub(crate) fn is_ordinal(text: &str) -> bool {
-    let (digits, suffix) = parted(text);
-    matches!(digits.len(), 10 | 13) && is_digits(digits) && is_suffix(suffix)
-}
-
 /// Whether this is the ordinal text of a bucket of this kind.
 pub(crate) fn is_ordinal_of(ordinal: Ordinal, text: &str) -> bool {
     let (digits, suffix) = parted(text);
@@ -285,7 +279,7 @@ mod tests {
             let nth = format!("{}_{n:06}", of(second));
             let next = next_suffix(&of(second), Some(&nth)).expect("ours").expect("one is left");
             prop_assert!(nth < next && next <= last_suffix(&of(second)) && next < of(second + 1));
-            prop_assert!(is_ordinal(&next));
+            prop_assert!(is_ordinal_of(Ordinal::Seconds, &next));
         }
     }
 
@@ -330,8 +324,8 @@ mod tests {
     }
 
     #[test]
-    fn tokens_of_other_shapes_are_refused() {
-        for token in [
+    fn texts_of_other_shapes_are_no_ordinals() {
+        for text in [
             "",
             "-",
             "1",
@@ -340,7 +334,7 @@ mod tests {
             "1698335223_00001",
             "169833522３",
         ] {
-            assert!(!is_ordinal(token), "{token}");
+            assert!(!is_ordinal_of(Ordinal::Seconds, text), "{text}");
         }
     }
 }

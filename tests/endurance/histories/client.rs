@@ -167,7 +167,7 @@ impl<L: List> Client<L> {
         let begin = self.load.log.now();
         let mut session = session::up_to_date(&self.db, self.id).await?;
         if let Some(items) = self.list.read_pages(key, &mut session).await? {
-            self.record_read(key, begin, Way::ByPage, Some(begin), items);
+            self.record_read(key, begin, Way::AtOnce, Some(begin), items);
         }
         Ok(())
     }

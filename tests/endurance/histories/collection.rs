@@ -185,7 +185,6 @@ impl Findings {
                 Call::Read(read) => match read.way {
                     Way::AtOnce => "read at once",
                     Way::ByToken => "read by token",
-                    Way::ByPage => "read by page",
                     Way::OnePage => "read one page",
                     Way::Watch => "watched",
                 },

@@ -89,7 +89,7 @@ pub(crate) trait List: Clone + Send + Sync + 'static {
         session: &mut ClientSession,
     ) -> impl Future<Output = Result<Part, Error>> + Send;
 
-    /// All items, bucket by bucket; `None` where buckets are not pages.
+    /// All items at one moment, bucket by bucket; `None` where buckets are not pages.
     fn read_pages(
         &self,
         key: i64,

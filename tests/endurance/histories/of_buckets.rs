@@ -151,15 +151,10 @@ impl<T: Mark> List for Buckets<T> {
         key: i64,
         session: &mut ClientSession,
     ) -> Result<Option<Vec<Item>>, Error> {
-        let mut items = Vec::new();
-        let first = self.page(&key, 1).read_concern(concern());
-        let mut page = first.session(&mut *session).await?;
-        while let Some(read) = page {
-            let next = self.after(&key, &read.token()).read_concern(concern());
-            page = next.session(&mut *session).await?;
-            items.extend(read.items.iter().map(T::item));
-        }
-        Ok(Some(items))
+        let pages = self.pages(&key).read_concern(concern()).session(session);
+        let pages: Vec<_> = pages.await?.try_collect().await?;
+        let items = pages.iter().flat_map(|page| &page.items);
+        Ok(Some(items.map(T::item).collect()))
     }
 
     async fn read_page(

@@ -47,18 +47,6 @@ async fn every_call<T: Tick>(Recorded(db, record): &Recorded) {
         .await
         .unwrap()
         .unwrap();
-    let second = steps
-        .after(&5, &first.token())
-        .session(&mut *session)
-        .await
-        .unwrap()
-        .unwrap();
-    let again = steps
-        .before(&5, &second.token())
-        .session(&mut *session)
-        .await
-        .unwrap()
-        .unwrap();
     let last = steps
         .latest(&5)
         .session(&mut *session)
@@ -66,10 +54,7 @@ async fn every_call<T: Tick>(Recorded(db, record): &Recorded) {
         .unwrap()
         .unwrap();
     let ns = |page: bucket_runtime::Page<T>| page.items.iter().map(Tick::n).collect::<Vec<_>>();
-    assert_eq!(
-        [first, second, again, last].map(ns),
-        [vec![0, 1, 2], vec![3, 4, 5], vec![0, 1, 2], vec![6]]
-    );
+    assert_eq!([first, last].map(ns), [vec![0, 1, 2], vec![6]]);
     assert_eq!(steps.count(&5).session(&mut *session).await.unwrap(), 7);
     assert_eq!(
         steps.page_count(&5).session(&mut *session).await.unwrap(),
@@ -81,7 +66,7 @@ async fn every_call<T: Tick>(Recorded(db, record): &Recorded) {
     assert_eq!(items.try_collect::<Vec<_>>().await.unwrap().len(), 7);
 
     let commands = record.take();
-    assert!(commands.len() >= 15);
+    assert!(commands.len() >= 13);
     for command in commands {
         assert_eq!(
             command.get_document("lsid").unwrap(),

@@ -96,11 +96,9 @@ fn documents_of_others() -> Vec<Document> {
 }
 
 async fn reads(texts: &Buckets<Text>, k: &str) -> Vec<Result<(), Error>> {
-    let token = "-0000000000".parse().unwrap();
     vec![
         texts.page(k, 1).await.map(drop),
         texts.latest(k).await.map(drop),
-        texts.after(k, &token).await.map(drop),
         texts
             .items(k)
             .await

@@ -96,20 +96,21 @@ async fn reads_give_exactly<T: Note>(notes: &Buckets<T>, key: KeyRef<'_, T>, own
 
     assert_eq!(items(notes, key).await, own);
     let found = pages(notes, key).await;
-    let (first, second) = (found[0].token(), found[1].token());
     let found: Vec<_> = found.into_iter().map(|page| page.items).collect();
     assert_eq!(found, [&own[..2], &own[2..]]);
     assert_eq!(items_of(page(1).await), own[..2]);
     assert_eq!(items_of(page(2).await), own[2..]);
     assert_eq!(page(3).await, None);
     assert_eq!(items_of(notes.latest(key).await.unwrap()), own[2..]);
-    assert_eq!(items_of(notes.after(key, &first).await.unwrap()), own[2..]);
-    assert_eq!(notes.after(key, &second).await.unwrap(), None);
-    assert_eq!(
-        items_of(notes.before(key, &second).await.unwrap()),
-        own[..2]
-    );
-    assert_eq!(notes.before(key, &first).await.unwrap(), None);
+    let list = || notes.items(key).page_of_items(2);
+    let first = list().await.unwrap();
+    assert_eq!(first.items, own[..2]);
+    let second = list().after(&first.next.unwrap()).await.unwrap();
+    assert_eq!(second.items, own[2..]);
+    assert_eq!(second.next, None);
+    let back = list().before(&second.previous.unwrap()).await.unwrap();
+    assert_eq!(back.items, own[..2]);
+    assert_eq!(back.previous, None);
     assert_eq!(notes.count(key).await.unwrap(), own.len() as u64);
     assert_eq!(notes.page_count(key).await.unwrap(), 2);
 }

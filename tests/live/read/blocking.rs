@@ -117,11 +117,9 @@ async fn pages_items_and_counts_are_read(db: Live) {
         assert_eq!(stored.run().unwrap(), 2);
 
         let first = trades.page(&1, 1).run().unwrap().unwrap();
-        assert_eq!(numbers(first.items.clone()), Vec::from_iter(0..10));
-        let second = trades.after(&1, &first.token()).run().unwrap().unwrap();
-        assert_eq!(numbers(second.items.clone()), Vec::from_iter(10..20));
-        let back = trades.before(&1, &second.token()).run().unwrap().unwrap();
-        assert_eq!(back.items, first.items);
+        assert_eq!(numbers(first.items), Vec::from_iter(0..10));
+        let second = trades.page(&1, 2).run().unwrap().unwrap();
+        assert_eq!(numbers(second.items), Vec::from_iter(10..20));
         let last = trades.latest(&1).run().unwrap().unwrap();
         assert_eq!(numbers(last.items), Vec::from_iter(30..35));
         assert!(trades.page(&1, 5).run().unwrap().is_none());

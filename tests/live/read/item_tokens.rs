@@ -183,8 +183,8 @@ async fn go_on<T: Line>(db: &Database, seed: u64) {
         assert!(!before.iter().any(|stored| read.holds(stored)), "{said}");
         return;
     };
-    let token = stream.token().unwrap().to_string();
-    let token: ItemToken = token.parse().unwrap();
+    let token = serde_json::to_value(stream.token()).unwrap();
+    let token: ItemToken = serde_json::from_value(token).unwrap();
 
     // The items on each side of the token. Whatever is stored later in its bucket is after it.
     let at = before.iter().position(|(_, _, n, _)| n == last).unwrap();

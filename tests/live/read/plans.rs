@@ -209,20 +209,12 @@ async fn a_deep_page_fetches_one_document(Recorded(db, record): Recorded) {
     assert_eq!(number(stats(&explained).get("totalKeysExamined")), 1);
     assert_eq!(number(stats(&explained).get("totalDocsExamined")), 1);
 
-    // By token.
-    let token = page.token();
-    for (read, id) in [
-        (timed.after(&5, &token), "5_0000000900"),
-        (timed.before(&5, &token), "5_0000000898"),
-        (timed.latest(&5), "5_0000000999"),
-    ] {
-        assert_eq!(read.await.unwrap().unwrap().id(), id);
-        let commands = record.take();
-        assert_eq!(commands.len(), 1);
-        let explained = explain(&db, commands.into_iter().next().unwrap()).await;
-        assert_eq!(number(stats(&explained).get("totalKeysExamined")), 1);
-        assert_eq!(number(stats(&explained).get("totalDocsExamined")), 1);
-    }
+    // The last one.
+    let page = timed.latest(&5).await.unwrap().unwrap();
+    assert_eq!(page.id(), "5_0000000999");
+    let explained = explain(&db, record.take().remove(0)).await;
+    assert_eq!(number(stats(&explained).get("totalKeysExamined")), 1);
+    assert_eq!(number(stats(&explained).get("totalDocsExamined")), 1);
 
     // Counting pages reads no document at all.
     assert_eq!(timed.page_count(&5).await.unwrap(), 1000);

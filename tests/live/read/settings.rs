@@ -64,11 +64,7 @@ macro_rules! each_read {
             }};
         }
         let first = done!($readings.page(&1, 1)).unwrap();
-        assert_eq!(
-            done!($readings.after(&1, &first.token())).unwrap().items[0].value,
-            3
-        );
-        assert_eq!(done!($readings.before(&1, &first.token())), None);
+        assert_eq!(first.items[0].value, 0);
         assert_eq!(done!($readings.latest(&1)).unwrap().items[0].value, 6);
         assert_eq!(done!($readings.count(&1)), 7);
         assert_eq!(done!($readings.count_all()), 7);

@@ -151,10 +151,10 @@ impl Model {
     }
 
     fn read(&mut self) -> Call {
-        let ways = [Way::AtOnce, Way::ByToken, Way::ByPage, Way::OnePage];
+        let ways = [Way::AtOnce, Way::ByToken, Way::OnePage];
         let mut way = *ways.choose(&mut self.rng).unwrap();
-        // Only at the end of a list do new items leave the pages alone.
-        if self.order == ReadOrder::ByTime && matches!(way, Way::ByPage | Way::OnePage) {
+        // Only at the end of a list do new items leave a page alone.
+        if self.order == ReadOrder::ByTime && way == Way::OnePage {
             way = Way::AtOnce;
         }
         Call::Read(Read {
@@ -251,15 +251,10 @@ impl Model {
             read.items.extend(there(&self.slots));
             return true;
         }
-        let from = after.map_or(0, |id| {
+        let start = after.map_or(0, |id| {
             let last = self.slots.iter().position(|slot| slot.id == id);
             last.unwrap() + 1
         });
-        let start = match read.way {
-            Way::ByToken => from,
-            // The page after the one of that place.
-            _ => from.next_multiple_of(PART).min(self.slots.len()),
-        };
         let part = &self.slots[start..self.slots.len().min(start + PART)];
         read.items.extend(there(part));
         match part.last() {

@@ -71,14 +71,12 @@ fn check_one_order(facts: &KeyFacts<'_>) -> Option<Anomaly> {
     (!some.is_empty()).then(|| facts.anomaly(Rule::OrdersDiffer, None, example()))
 }
 
-/// Where nothing is removed, each read is the beginning of each longer one. A read page by page may lack items
-/// of a page that was not yet full.
+/// Where nothing is removed, each read is the beginning of each longer one.
 fn check_beginnings(facts: &KeyFacts<'_>) -> Option<Anomaly> {
     if facts.items.values().any(|item| !item.removals.is_empty()) {
         return None;
     }
-    let whole = |way| matches!(way, Way::AtOnce | Way::ByToken | Way::Watch);
-    let lists = facts.sightings.iter().filter(|s| whole(s.way));
+    let lists = facts.sightings.iter().filter(|s| s.way != Way::OnePage);
     let mut lists: Vec<_> = lists.map(|s| (numbers(facts, s), s.way)).collect();
     lists.sort_by_key(|(list, _)| list.len());
     lists.windows(2).find_map(|pair| {

@@ -340,16 +340,6 @@ fn a_read_that_goes_on_by_token_gives_the_difference() {
 }
 
 #[test]
-fn pages_give_each_item_that_was_there() {
-    let page = |way, numbers: &[i64]| {
-        let items: Vec<_> = numbers.iter().map(|n| item(*n)).collect();
-        three().read_by(way, 60, 90, &items)
-    };
-    page(Way::ByPage, &[1, 3]).breaks(Lost, Way::ByPage);
-    page(Way::ByPage, &[1, 2, 3, 1]).breaks(Doubled, Way::ByPage);
-}
-
-#[test]
 fn a_watch_gives_what_reads_give() {
     let given = [(11, 1), (31, 2), (51, 3)];
     three()

@@ -1,23 +1,16 @@
-//! Pages: by number, by token, as streams; always the same pages.
+//! Pages: by number, as streams, the last one; always the same pages.
 
 use std::time::Duration;
 
 use bucket_runtime::{
-    Bucket, Buckets, Page, PageToken,
+    Bucket, Buckets, Page,
     action::Pages,
     mongodb::{
         Database,
-        bson::{Bson, DateTime, Serializer, doc},
+        bson::{DateTime, doc},
     },
 };
 use futures_util::{StreamExt, TryStreamExt};
-use serde::{
-    Deserialize, Serialize,
-    de::{
-        IntoDeserializer,
-        value::{Error as ValueError, StrDeserializer},
-    },
-};
 
 use crate::support::{
     database::{Live, Recorded, fresh, items, pages},
@@ -52,21 +45,6 @@ pub(crate) async fn reads_agree<T: Entry>(lines: &Buckets<T>, k: &str, expected:
         let page = lines.page(k, n as u64).await.unwrap();
         assert_eq!(page.as_ref(), streamed.get(n - 1), "page {n}");
     }
-    let mut forward = Vec::from_iter(lines.page(k, 1).await.unwrap());
-    while let Some(last) = forward.last()
-        && let Some(next) = lines.after(k, &last.token()).await.unwrap()
-    {
-        forward.push(next);
-    }
-    assert_eq!(forward, streamed);
-    let mut backward = Vec::from_iter(lines.latest(k).await.unwrap());
-    while let Some(last) = backward.last()
-        && let Some(next) = lines.before(k, &last.token()).await.unwrap()
-    {
-        backward.push(next);
-    }
-    backward.reverse();
-    assert_eq!(backward, streamed);
 }
 
 /// Keys of 0 to 8 items, next to each other in the same collection.
@@ -123,62 +101,6 @@ async fn append_all<T: Entry>(lines: &Buckets<T>, seconds: &[i64]) {
             .await
             .unwrap();
     }
-}
-
-#[bucket_testkit::test]
-async fn a_token_survives_text_and_serde(db: Live) {
-    let lines = fresh::<Seconds3>(&db).await;
-    append_all(&lines, &[-5, -5, -5, 7, 7, 7, 7, 7, 7, 9]).await;
-    let pages = pages(&lines, "k").await;
-    let tokens: Vec<_> = pages.iter().map(Page::token).collect();
-    let texts = tokens.iter().map(PageToken::to_string).collect::<Vec<_>>();
-    assert_eq!(
-        texts,
-        [
-            "-9999999995",
-            "0000000007",
-            "0000000007_000001",
-            "0000000009"
-        ]
-    );
-    for (n, (token, text)) in tokens.iter().zip(&texts).enumerate() {
-        assert_eq!(text.parse::<PageToken>().as_ref(), Ok(token));
-        assert_eq!(
-            token.serialize(Serializer::new()).unwrap(),
-            Bson::from(text.clone())
-        );
-        let from: StrDeserializer<'_, ValueError> = text.as_str().into_deserializer();
-        let read = PageToken::deserialize(from).unwrap();
-        assert_eq!(
-            lines.after("k", &read).await.unwrap().as_ref(),
-            pages.get(n + 1)
-        );
-    }
-    let foreign: StrDeserializer<'_, ValueError> = "k_0000000007".into_deserializer();
-    assert!(PageToken::deserialize(foreign).is_err());
-}
-
-/// A token names a place, not a document: what comes after it and before it stays the same.
-#[bucket_testkit::test]
-async fn the_token_of_a_deleted_page_still_leads_to_its_neighbours(db: Live) {
-    let lines = fresh::<Seconds3>(&db).await;
-    append_all(&lines, &[1, 1, 1, 2, 2, 2, 3, 3, 3]).await;
-    let before = pages(&lines, "k").await;
-    lines
-        .collection()
-        .delete_one(doc! { "_id": before[1].id() })
-        .await
-        .unwrap();
-    let token = before[1].token();
-    assert_eq!(
-        lines.after("k", &token).await.unwrap().as_ref(),
-        Some(&before[2])
-    );
-    assert_eq!(
-        lines.before("k", &token).await.unwrap().as_ref(),
-        Some(&before[0])
-    );
-    assert_eq!(lines.page("k", 2).await.unwrap().as_ref(), Some(&before[2]));
 }
 
 /// With `{#}` a page keeps its number whatever happens to other pages.
