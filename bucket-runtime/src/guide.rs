@@ -51,7 +51,6 @@ pages! {
     errors
     limits
     how_fast
-    all_figures
     how_it_is_proved
 }
 

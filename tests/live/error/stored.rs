@@ -99,6 +99,7 @@ async fn reads(texts: &Buckets<Text>, k: &str) -> Vec<Result<(), Error>> {
     vec![
         texts.page(k, 1).await.map(drop),
         texts.latest(k).await.map(drop),
+        texts.items(k).page_of_items(5).await.map(drop),
         texts
             .items(k)
             .await

@@ -103,8 +103,11 @@ impl WholeRead {
             match items {
                 Ok(items) => rows.extend(items),
                 Err(_) if self.has_last_row => {}
-                // Whoever reads the row says what is wrong with the bucket.
-                Err(_) => rows.push(document.clone()),
+                // Whoever reads the row says what is wrong with the bucket, which ends the read.
+                Err(_) => {
+                    rows.push(document);
+                    return Some(rows);
+                }
             }
             if rows.len() >= self.most {
                 return Some(rows);
