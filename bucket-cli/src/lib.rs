@@ -5,7 +5,6 @@ mod advise;
 mod arguments;
 mod command;
 mod dispatch;
-mod problem;
 mod progress;
 mod report;
 mod target;

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use bucket_runtime::{Problem, ProblemKind, bson::Bson};
 use serde_json::{Value, json};
 
 use crate::arguments::Listed;
-use crate::problem::Problem;
 
 /// The report of a command about one struct, for people and for programs.
 #[derive(Debug)]
@@ -76,17 +76,19 @@ impl Report {
 
     /// Adds how many of these problems a repair would solve.
     pub(crate) fn with_dry_repair(mut self, problems: &[Problem], delete_orphans: bool) -> Self {
-        let twins = problems.iter().filter(|problem| problem.kind == "Twins");
+        let twins = problems
+            .iter()
+            .filter(|problem| problem.kind == ProblemKind::Twins);
         let twins = Vec::from_iter(twins.map(|problem| &problem.ids));
         let would_solve = |problem: &&Problem| match problem.kind {
-            "NoParent" => delete_orphans,
+            ProblemKind::NoParent => delete_orphans,
             // Which of the twins is the right one, only a person knows.
-            "TooLarge" => !twins.contains(&&problem.ids),
-            _ => problem.is_repairable,
+            ProblemKind::TooLarge => !twins.contains(&&problem.ids),
+            _ => problem.is_repairable(),
         };
         let mut solved = BTreeMap::<_, u64>::new();
         for problem in problems.iter().filter(would_solve) {
-            *solved.entry(problem.kind).or_default() += 1;
+            *solved.entry(name(problem.kind)).or_default() += 1;
         }
         self.value["would_repair"] = json!(solved);
         let line = match listed_kinds(&solved) {
@@ -99,11 +101,13 @@ impl Report {
 
     /// The report of a repair: the repaired problems, and those that are left.
     pub(crate) fn of_repaired(
-        repaired: &BTreeMap<&str, u64>,
-        left: Vec<Problem>,
+        repaired: &BTreeMap<ProblemKind, u64>,
+        left: &[Problem],
         listed: &Listed,
     ) -> Self {
-        let done = listed_kinds(repaired);
+        let repaired = repaired.iter().map(|(kind, n)| (name(*kind), *n));
+        let repaired = BTreeMap::from_iter(repaired);
+        let done = listed_kinds(&repaired);
         let done = if done.is_empty() {
             "nothing was repaired".to_owned()
         } else {
@@ -114,8 +118,8 @@ impl Report {
             1 => "1 problem is left".to_owned(),
             n => format!("{n} problems are left"),
         };
-        let value = json!({ "repaired": repaired, "left": values(&left) });
-        Self::of_left(vec![done, summary], value, &left, listed)
+        let value = json!({ "repaired": repaired, "left": values(left) });
+        Self::of_left(vec![done, summary], value, left, listed)
     }
 
     fn of_left(summary: Vec<String>, value: Value, problems: &[Problem], listed: &Listed) -> Self {
@@ -156,7 +160,7 @@ impl Report {
 }
 
 /// How many problems there are of each kind, such as "1 NoFlag, 7 TooLarge".
-fn listed_kinds(kinds: &BTreeMap<&str, u64>) -> String {
+fn listed_kinds(kinds: &BTreeMap<String, u64>) -> String {
     let kinds = kinds.iter().map(|(kind, n)| format!("{n} {kind}"));
     kinds.collect::<Vec<_>>().join(", ")
 }
@@ -165,13 +169,16 @@ fn listed_kinds(kinds: &BTreeMap<&str, u64>) -> String {
 fn grouped(problems: &[Problem], max_of_a_kind: usize) -> Vec<String> {
     let mut kinds = BTreeMap::<_, Vec<_>>::new();
     for problem in problems {
-        kinds.entry(problem.kind).or_default().push(problem);
+        kinds
+            .entry(name(problem.kind))
+            .or_default()
+            .push(problem.to_string());
     }
     let mut lines = Vec::new();
     for (kind, problems) in kinds {
         lines.push(format!("{} {kind}", problems.len()));
         let texts = problems.iter().take(max_of_a_kind);
-        let texts = texts.flat_map(|problem| problem.text.lines());
+        let texts = texts.flat_map(|text| text.lines());
         lines.extend(texts.map(|text| format!("  {text}")));
         let more = problems.len().saturating_sub(max_of_a_kind);
         if more > 0 {
@@ -181,8 +188,25 @@ fn grouped(problems: &[Problem], max_of_a_kind: usize) -> Vec<String> {
     lines
 }
 
+/// Problems as JSON, the ids of their documents as extended JSON.
 fn values(problems: &[Problem]) -> Vec<Value> {
-    problems.iter().map(Problem::value).collect()
+    let id = |id: &Bson| serde_json::to_value(id).unwrap_or(Value::Null);
+    let value = |problem: &Problem| {
+        json!({
+            "kind": name(problem.kind),
+            "ids": Vec::from_iter(problem.ids.iter().map(id)),
+            "key": problem.key,
+            "repairable": problem.is_repairable(),
+            "remedy": problem.remedy(),
+            "text": problem.to_string(),
+        })
+    };
+    problems.iter().map(value).collect()
+}
+
+/// The kind of a problem as one word.
+fn name(kind: ProblemKind) -> String {
+    format!("{kind:?}")
 }
 
 /// A number of things, such as "1 item" and "2,000 items".

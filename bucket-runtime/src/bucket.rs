@@ -319,7 +319,7 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// newest; it corrects counts and `sealed`; it computes rollups from the items where they are something else;
     /// and it deletes empty buckets, with `{#}` only open ones, since the others keep their places (`Empty`).
     /// Returns how many problems of each kind it has repaired, and the remaining ones, whose
-    /// [remedies](crate::BucketProblem::remedy) say what to do about them. No item changes.
+    /// [remedies](crate::Problem::remedy) say what to do about them. No item changes.
     ///
     /// Writers may be active: each correction is one atomic update of a bucket that is still as it was
     /// found. While one of the writers is unguarded it may open further buckets, so
@@ -338,7 +338,7 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// # use bucket_runtime::{Bucket, mongodb::Database};
     /// # async fn example<Trade: Bucket>(db: Database) -> bucket_runtime::Result<()> {
     /// let done = Trade::repair(&db).await?;
-    /// println!("repaired: {:?}", done.repaired); // {"SeveralOpen": 7, "WrongCount": 1}
+    /// println!("repaired: {:?}", done.repaired); // {SeveralOpen: 7, WrongCount: 1}
     /// for problem in done.left {
     ///     println!("{problem}");
     /// }

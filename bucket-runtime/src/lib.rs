@@ -103,12 +103,12 @@ pub use crate::{
         },
         import_flat::ImportProgress,
         migrate::MigrateProgress,
-        verify::{BucketProblem, RepairedBuckets, VerifiedBuckets, rebuild::RollupProgress},
+        verify::{Problem, ProblemKind, RepairedBuckets, VerifiedBuckets, rebuild::RollupProgress},
     },
     outlier::{
         ExtrasBucket, ExtrasStream, FindStream, FoundItem, IdRef, IdentifiedItems, ItemPart,
-        NewItem, Outlier, OutlierPart, OutlierProblem, Outliers, Parent, ParentFilter,
-        ParentItemStream, PushManyError, RepairedOutliers, SplitProgress, VerifiedOutliers,
+        NewItem, Outlier, OutlierPart, Outliers, Parent, ParentFilter, ParentItemStream,
+        PushManyError, RepairedOutliers, SplitProgress, VerifiedOutliers,
     },
     part::BucketPart,
     protocol::{

@@ -41,8 +41,8 @@ mod write;
 pub use self::{
     item_part::ItemPart,
     maintain::{
-        OpenOutliers, OutlierProblem, RepairOutliers, RepairedOutliers, SplitExisting,
-        SplitProgress, VerifiedOutliers, VerifyOutliers,
+        OpenOutliers, RepairOutliers, RepairedOutliers, SplitExisting, SplitProgress,
+        VerifiedOutliers, VerifyOutliers,
     },
     outlier::{IdRef, IdentifiedItems, Outlier},
     outliers::Outliers,

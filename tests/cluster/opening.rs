@@ -1,7 +1,7 @@
 //! A collection opens only where each shard has the indexes that guard it.
 
 use bucket_runtime::{
-    Bucket, Outlier,
+    Bucket, Outlier, ProblemKind,
     mongodb::bson::{DateTime, doc},
 };
 
@@ -88,7 +88,8 @@ async fn a_shard_that_could_not_make_its_index_is_found_at_each_opening() {
     }
     let left = Timed::repair(&db).await.unwrap().left;
     assert!(
-        left.iter().all(|left| left.kind() == "MissingIndex"),
+        left.iter()
+            .all(|left| left.kind == ProblemKind::MissingIndex),
         "{left:?}"
     );
     let trades = Timed::buckets(&db).await.unwrap();

@@ -13,6 +13,7 @@ pub(crate) mod fail_points;
 pub(crate) mod notes;
 pub(crate) mod outliers;
 pub(crate) mod plans;
+pub(crate) mod problems;
 pub(crate) mod random;
 pub(crate) mod runtime;
 pub(crate) mod scale;

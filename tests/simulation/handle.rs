@@ -3,14 +3,13 @@
 use std::{
     collections::BTreeMap,
     convert::Infallible,
-    fmt::Display,
     future::{Future, ready},
     ops::Range,
 };
 
 use bucket_runtime::{
-    Bucket, BucketProblem, Buckets, Fields, Filter, ImportProgress, Imported, NewItem, Ordinal,
-    Outlier, OutlierProblem, Outliers, Result, SplitProgress,
+    Bucket, Buckets, Fields, Filter, ImportProgress, Imported, NewItem, Ordinal, Outlier, Outliers,
+    Problem, Result, SplitProgress,
     action::Watch,
     bson::{DateTime, Document, doc},
     mongodb::{ClientSession, Database},
@@ -162,10 +161,10 @@ pub(crate) trait Handle: Clone + Send + Sync + 'static {
 }
 
 /// Problems by their kinds, and as text.
-fn listed<P: Display>(problems: Vec<P>, kind: fn(&P) -> &'static str) -> Vec<String> {
+fn listed(problems: Vec<Problem>) -> Vec<String> {
     let problems = problems.iter();
     problems
-        .map(|problem| format!("{}: {problem}", kind(problem)))
+        .map(|problem| format!("{:?}: {problem}", problem.kind))
         .collect()
 }
 
@@ -306,11 +305,11 @@ impl<T: Reading> Handle for Buckets<T> {
     }
 
     async fn verify(db: &Database) -> Result<Vec<String>> {
-        Ok(listed(T::verify(db).await?.problems, BucketProblem::kind))
+        Ok(listed(T::verify(db).await?.problems))
     }
 
     async fn repair(db: &Database) -> Result<Vec<String>> {
-        Ok(listed(T::repair(db).await?.left, BucketProblem::kind))
+        Ok(listed(T::repair(db).await?.left))
     }
 
     async fn change_capacity(db: &Database, capacity: Capacity) -> Result<()> {
@@ -447,11 +446,11 @@ macro_rules! families {
             }
 
             async fn verify(db: &Database) -> Result<Vec<String>> {
-                Ok(listed($name::verify(db).await?.problems, OutlierProblem::kind))
+                Ok(listed($name::verify(db).await?.problems))
             }
 
             async fn repair(db: &Database) -> Result<Vec<String>> {
-                Ok(listed($name::repair(db).await?.left, OutlierProblem::kind))
+                Ok(listed($name::repair(db).await?.left))
             }
 
             async fn load(

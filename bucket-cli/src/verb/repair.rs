@@ -7,7 +7,6 @@ use serde_json::json;
 
 use super::{Outcome, Site, Verb, verify};
 use crate::arguments::{Dry, Listed, Structs};
-use crate::problem::Problem;
 use crate::report::{Report, counted};
 
 /// Repair what needs no guessing, and list what is left
@@ -51,16 +50,16 @@ impl Repair {
 
     async fn buckets<T: Bucket>(&self, db: &Database) -> Result<Report> {
         let done = T::repair(db).await?;
-        let left = done.left.iter().map(Problem::of_buckets);
-        let left = left.collect();
-        Ok(Report::of_repaired(&done.repaired, left, &self.listed))
+        Ok(Report::of_repaired(
+            &done.repaired,
+            &done.left,
+            &self.listed,
+        ))
     }
 
     async fn outliers<T: Outlier>(&self, db: &Database) -> Result<Report> {
         let done = T::repair(db).delete_orphans(self.delete_orphans).await?;
-        let left = done.left.iter().map(Problem::of_outliers);
-        let left = left.collect();
-        let mut report = Report::of_repaired(&done.repaired, left, &self.listed);
+        let mut report = Report::of_repaired(&done.repaired, &done.left, &self.listed);
         report.value["refused"] = json!(done.refused);
         let refused = done
             .refused

@@ -1,12 +1,11 @@
 //! `verify` lists problems.
 
 use bucket_runtime::mongodb::Database;
-use bucket_runtime::{Bucket, Outlier, Result};
+use bucket_runtime::{Bucket, Outlier, Problem, Result};
 use clap::Args;
 
 use super::{Outcome, Site, Verb};
 use crate::arguments::{Listed, Structs};
-use crate::problem::Problem;
 use crate::report::Report;
 
 /// List what breaks a guarantee, and what cannot be read
@@ -49,8 +48,7 @@ impl Found {
 pub(super) async fn buckets<T: Bucket>(db: &Database, listed: &Listed) -> Result<Found> {
     let found = T::verify(db).await?;
     let read = [("bucket", found.buckets), ("item", found.items)];
-    let problems = found.problems.iter().map(Problem::of_buckets);
-    Ok(Found::new(&read, problems.collect(), listed))
+    Ok(Found::new(&read, found.problems, listed))
 }
 
 pub(super) async fn outliers<T: Outlier>(db: &Database, listed: &Listed) -> Result<Found> {
@@ -60,8 +58,7 @@ pub(super) async fn outliers<T: Outlier>(db: &Database, listed: &Listed) -> Resu
         ("extras document", found.extras),
         ("item", found.items),
     ];
-    let problems = found.problems.iter().map(Problem::of_outliers);
-    Ok(Found::new(&read, problems.collect(), listed))
+    Ok(Found::new(&read, found.problems, listed))
 }
 
 /// The report; that a collection does not exist is a problem, too.

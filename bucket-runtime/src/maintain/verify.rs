@@ -17,7 +17,7 @@ use mongodb::{
 };
 
 use self::look::look;
-pub use self::problem::BucketProblem;
+pub use self::problem::{Problem, ProblemKind};
 pub(crate) use self::{
     command::seal,
     find::{FirstBucket, Verifier},
@@ -37,18 +37,17 @@ pub struct VerifiedBuckets {
     /// How many items they hold.
     pub items: u64,
     /// The problems found, each of which breaks a guarantee.
-    pub problems: Vec<BucketProblem>,
+    pub problems: Vec<Problem>,
 }
 
 /// The result of a [`repair`](crate::Bucket::repair): the repaired problems, and those that are left.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct RepairedBuckets {
-    /// How many problems of each [kind](BucketProblem::kind) were repaired, and how many `Empty` buckets deleted; empty
-    /// if none was.
-    pub repaired: BTreeMap<&'static str, u64>,
-    /// The problems that are left; the [remedy](BucketProblem::remedy) of each says what to do.
-    pub left: Vec<BucketProblem>,
+    /// How many problems of each kind were repaired; empty if none was.
+    pub repaired: BTreeMap<ProblemKind, u64>,
+    /// The problems that are left; the [remedy](Problem::remedy) of each says what to do.
+    pub left: Vec<Problem>,
 }
 
 /// Builder of a verification: await it; see [`Bucket::verify`](crate::Bucket::verify).

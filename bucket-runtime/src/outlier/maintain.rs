@@ -10,5 +10,5 @@ pub use self::{
     open::OpenOutliers,
     repair::{RepairOutliers, RepairedOutliers},
     split::{SplitExisting, SplitProgress},
-    verify::{OutlierProblem, VerifiedOutliers, VerifyOutliers},
+    verify::{VerifiedOutliers, VerifyOutliers},
 };

@@ -261,7 +261,7 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// # use bucket_runtime::{Outlier, mongodb::Database};
     /// # async fn example<Book: Outlier>(db: Database) -> bucket_runtime::Result<()> {
     /// let result = Book::repair(&db).await?;
-    /// println!("{:?}", result.repaired); // {"NoFlag": 2, "TooLarge": 1}
+    /// println!("{:?}", result.repaired); // {TooLarge: 1, NoFlag: 2}
     /// for problem in result.left {
     ///     println!("{problem}");
     /// }

@@ -1,7 +1,7 @@
 //! Neither a parent nor an extras document exceeds its bytes, and nothing that fits is refused.
 
 use bucket_runtime::{
-    Outlier, OutlierProblem, Outliers,
+    Outlier, Outliers, ProblemKind,
     mongodb::{
         Collection,
         bson::{Bson, Document, doc},
@@ -11,6 +11,7 @@ use futures_util::{TryStreamExt, future::try_join_all};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
+use crate::support::problems::{assert_found, expected};
 use crate::{
     outlier::support::verify,
     support::database::{Live, documents, number},
@@ -218,11 +219,16 @@ async fn what_is_too_large_already_is_split(db: Live) {
             .unwrap();
         all.push((id, notes));
     }
-    let expected = [(2, 8), (3, 40), (4, 60)].map(|(id, items)| OutlierProblem::TooLarge {
-        parent: Bson::Int64(id),
-        items,
+    let expected = [(2, 8), (3, 40), (4, 60)].map(|(id, items)| {
+        let text = format!("with {items} items");
+        expected(
+            ProblemKind::TooLarge,
+            [i64::from(id)],
+            &*id.to_string(),
+            text,
+        )
     });
-    assert_eq!(verify(&books).await.unwrap(), expected);
+    assert_found(&verify(&books).await.unwrap(), &expected);
     let done = books.split_existing().await.unwrap();
     assert_eq!((done.found, done.done), (3, 3));
     for (id, notes) in &mut all {

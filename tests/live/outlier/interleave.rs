@@ -3,11 +3,9 @@
 
 use std::{future::IntoFuture, pin::Pin};
 
-use bucket_runtime::{
-    Appended, OutlierProblem, Outliers,
-    mongodb::{Database, bson::Bson},
-};
+use bucket_runtime::{Appended, Outliers, ProblemKind as Kind, mongodb::Database};
 
+use crate::support::problems::{assert_found, expected};
 use crate::{
     outlier::{
         events::{Events, counted},
@@ -152,12 +150,9 @@ async fn a_push_between_whose_commands_the_parent_is_deleted_leaves_at_most_an_o
             assert!(found.parents.is_empty(), "{found:?}");
             let orphans = found.orphans.get(&7).map_or(0, Vec::len);
             assert!(orphans <= 1, "{found:?}");
-            let expected = OutlierProblem::NoParent {
-                parent: Bson::Int64(7),
-                documents: 1,
-                items: 1,
-            };
-            assert_eq!(verify(&plain).await.unwrap(), vec![expected; orphans]);
+            let text = "has 1 item in 1 extras document";
+            let orphan = expected(Kind::NoParent, [7_i64], "7", text);
+            assert_found(&verify(&plain).await.unwrap(), &vec![orphan; orphans]);
             assert_eq!(repair(&plain).await.unwrap(), []);
             assert!(survey(&plain).await.orphans.is_empty());
             if to_its_end {
@@ -184,11 +179,9 @@ async fn a_push_between_whose_commands_the_parent_is_deleted_and_inserted_again(
             };
             let (to_its_end, _) = pause_push(&books, &events, stop, Box::pin(meanwhile)).await;
             let found = survey(&plain).await;
-            let expected = OutlierProblem::NoFlag {
-                parent: Bson::Int64(7),
-            };
-            let problems = vec![expected; found.unflagged.len()];
-            assert_eq!(verify(&plain).await.unwrap(), problems, "{begin} {stop}");
+            let unflagged = expected(Kind::NoFlag, [7_i64], "7", "");
+            let problems = vec![unflagged; found.unflagged.len()];
+            assert_found(&verify(&plain).await.unwrap(), &problems);
             assert_eq!(repair(&plain).await.unwrap(), []);
             let values = crate::outlier::support::items(&plain, 7).await;
             let pushed = values.iter().filter(|value| **value == 100).count();

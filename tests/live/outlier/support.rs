@@ -7,7 +7,7 @@ use std::{
 };
 
 use bucket_runtime::{
-    Outlier, OutlierProblem, Outliers, Result,
+    Outlier, Outliers, Problem, Result,
     mongodb::bson::{Bson, Document},
 };
 use futures_util::TryStreamExt;
@@ -50,7 +50,7 @@ macro_rules! books {
 pub(crate) use books;
 
 /// The problems that are left after a repair that also deletes extras without a parent.
-pub(crate) async fn repair<T: Outlier>(of: &Outliers<T>) -> Result<Vec<OutlierProblem>> {
+pub(crate) async fn repair<T: Outlier>(of: &Outliers<T>) -> Result<Vec<Problem>> {
     let repair = T::repair_in(of.collection().clone(), of.extras_collection().clone());
     let repaired = repair.delete_orphans(true).await;
     repaired.map(|repaired| repaired.left)

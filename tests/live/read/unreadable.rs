@@ -1,8 +1,10 @@
 //! G1, for what other programs stored: an unreadable item takes no other item with it. It is listed,
 //! skipped if the reader says so, and can be removed.
 
+use std::slice;
+
 use bucket_runtime::{
-    Bucket, BucketProblem as Problem, Buckets, Error, Filter,
+    Bucket, Buckets, Error, Filter, ProblemKind as Kind,
     mongodb::{
         Database,
         bson::{Bson, DateTime, Document, doc},
@@ -11,6 +13,7 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 
 use crate::support::database::{Live, documents, number};
+use crate::support::problems::{assert_found, expected};
 
 /// The bucket keeps nothing about its items, so an edit reads one item.
 #[derive(Debug, Clone, PartialEq, Bucket)]
@@ -256,18 +259,12 @@ async fn verify_lists_it_by_bucket_and_place<T: Note>(db: &Database) {
     let found = found.problems;
     assert_eq!(found.len(), 3, "{found:?}");
     for (problem, (id, at)) in found.iter().zip([(0, 1), (1, 1), (2, 0)]) {
-        let Problem::Unreadable {
-            bucket,
-            place,
-            error,
-            ..
-        } = problem
-        else {
-            panic!("{problem:?}");
-        };
-        assert_eq!((bucket, *place), (&ids[id], at));
-        assert!(at == 0 || error.contains("missing field `text`"), "{error}");
-        assert!(problem.to_string().contains("as_stored"), "{problem}");
+        let text = format!("item {at} (from 0)");
+        let expected = expected(Kind::Unreadable, [ids[id].clone()], "1", text);
+        assert_found(slice::from_ref(problem), &[expected]);
+        let text = problem.to_string();
+        assert!(at == 0 || text.contains("missing field `text`"), "{text}");
+        assert!(text.contains("as_stored"), "{text}");
     }
     // Only guessing could repair it.
     let before = documents(notes.collection()).await;

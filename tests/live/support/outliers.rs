@@ -1,7 +1,7 @@
 //! Parents and extras of any struct.
 
 use bucket_runtime::{
-    Outlier, OutlierProblem, Outliers, Result,
+    Outlier, Outliers, Problem, Result,
     mongodb::{Database, bson::Document},
 };
 
@@ -14,7 +14,7 @@ pub(crate) async fn fresh<T: Outlier>(db: &Database) -> Outliers<T> {
 }
 
 /// The problems that `verify` finds in the two collections.
-pub(crate) async fn verify<T: Outlier>(of: &Outliers<T>) -> Result<Vec<OutlierProblem>> {
+pub(crate) async fn verify<T: Outlier>(of: &Outliers<T>) -> Result<Vec<Problem>> {
     let verified = T::verify_in(of.collection().clone(), of.extras_collection().clone()).await;
     verified.map(|verified| verified.problems)
 }

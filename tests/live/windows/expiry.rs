@@ -3,7 +3,7 @@
 use std::{fmt::Debug, time::Duration};
 
 use bucket_runtime::{
-    Bucket,
+    Bucket, ProblemKind,
     mongodb::{
         Database,
         bson::{DateTime, Document, doc},
@@ -286,7 +286,7 @@ async fn a_false_time_of_the_newest_item_is_found_and_repaired(db: Live) {
     assert!(
         problems
             .iter()
-            .all(|problem| problem.kind() == "FalseRollup" && problem.is_repairable())
+            .all(|problem| problem.kind == ProblemKind::FalseRollup && problem.is_repairable())
     );
     assert!(
         texts[0].contains("another `newest` than new Date(4000000000000)"),
@@ -294,7 +294,10 @@ async fn a_false_time_of_the_newest_item_is_found_and_repaired(db: Live) {
     );
     assert!(texts[1].contains("another `newest` than null"), "{texts:?}");
     let done = In90Days::repair(&db).await.unwrap();
-    assert_eq!((done.repaired["FalseRollup"], done.left), (2, vec![]));
+    assert_eq!(
+        (done.repaired[&ProblemKind::FalseRollup], done.left),
+        (2, vec![])
+    );
     let mut repaired = documents(readings.collection()).await;
     repaired.sort_by_key(|bucket| bucket.get_i64("sensor").unwrap());
     for (bucket, sound) in repaired.iter().zip(&sound) {

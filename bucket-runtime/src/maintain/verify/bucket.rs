@@ -3,12 +3,12 @@
 use mongodb::bson::{Bson, DateTime};
 
 use super::{
-    BucketProblem as Problem,
+    Problem, ProblemKind as Kind,
     find::{BucketFacts, SurveyedBucket, Verifier},
     look::Look,
 };
 use crate::{
-    error::error_text,
+    error::{count, error_text},
     protocol::command::KeyScope,
     schema::{id, names::NEWEST},
     value::{
@@ -17,6 +17,7 @@ use crate::{
             Totals,
             check::{self, Fault, Values},
         },
+        shell::shell,
     },
 };
 
@@ -24,18 +25,22 @@ impl Verifier {
     /// The problems that a bucket shows.
     pub(super) fn problems_of(&self, row: &SurveyedBucket) -> Vec<Problem> {
         let facts = &row.facts;
-        let bucket = || facts.id.clone();
         let scope = match self.scope(facts) {
             Ok(scope) => scope,
             Err(field) => {
-                let bucket = bucket();
-                return vec![Problem::NoKey { bucket, field }];
+                let id = shell(&facts.id);
+                let text = format!("the document with _id {id} has no readable `{field}`");
+                return vec![Problem::new(Kind::NoKey, [facts.id.clone()], None, text)];
             }
         };
-        let key = || scope.key_text();
         let Some(items) = facts.items else {
-            let (bucket, key, array) = (bucket(), key(), self.spec.items);
-            return vec![Problem::NoArray { bucket, key, array }];
+            let array = self.spec.items;
+            return vec![Problem::of(
+                Kind::NoArray,
+                &facts.id,
+                scope.key_text(),
+                |id| format!("`{array}` of the document with _id {id} is not an array of items"),
+            )];
         };
         let look = (self.look)(&row.bucket);
         let mut problems = self.problems_of_facts(&scope, facts, items);
@@ -43,11 +48,11 @@ impl Verifier {
             problems.extend(find_outside(&scope, &look, facts));
         }
         problems.extend(self.problems_of_rollup(row, &look, &scope));
-        problems.extend(look.unreadable.into_iter().map(|item| Problem::Unreadable {
-            bucket: bucket(),
-            key: key(),
-            place: item.place,
-            error: error_text(&item.error),
+        problems.extend(look.unreadable.into_iter().map(|item| {
+            Problem::of(Kind::Unreadable, &facts.id, scope.key_text(), |bucket| {
+                let (place, error) = (item.place, error_text(&item.error));
+                format!("item {place} (from 0) of bucket {bucket} cannot be read: {error}")
+            })
         }));
         problems
     }
@@ -55,30 +60,36 @@ impl Verifier {
     /// The problems that the server's facts show of a bucket with this number of items.
     fn problems_of_facts(&self, scope: &KeyScope, facts: &BucketFacts, items: u32) -> Vec<Problem> {
         let mut problems = Vec::new();
-        let mut add = |is_there: bool, problem: fn(Bson, String, u64) -> Problem| {
+        let mut add = |is_there: bool, kind, text: &dyn Fn(&str) -> String| {
             if is_there {
-                problems.push(problem(facts.id.clone(), scope.key_text(), items.into()));
+                let text = |bucket: String| text(&bucket);
+                problems.push(Problem::of(kind, &facts.id, scope.key_text(), text));
             }
         };
-        add(!self.is_own_id(scope, facts), |bucket, key, _| {
-            Problem::ForeignId { bucket, key }
+        let held = count(items.into(), "item");
+        add(!self.is_own_id(scope, facts), Kind::ForeignId, &|id| {
+            let key = scope.key_text();
+            format!(
+                "no bucket of key {key:?} can have the _id {id}, so no read of the key finds it"
+            )
         });
-        add(
-            whole(&facts.count) != Some(items.into()),
-            |bucket, key, items| Problem::WrongCount { bucket, key, items },
-        );
+        let is_wrong = whole(&facts.count) != Some(items.into());
+        add(is_wrong, Kind::WrongCount, &|bucket| {
+            format!("bucket {bucket} holds {held}, but its count differs")
+        });
         let is_over_full = items > self.spec.capacity && !self.may_exceed;
-        add(is_over_full, |bucket, key, items| Problem::OverFull {
-            bucket,
-            key,
-            items,
+        add(is_over_full, Kind::OverFull, &|bucket| {
+            format!("bucket {bucket} holds {held}, more than the capacity")
         });
-        add(facts.own_seal == Some(false), |bucket, key, _| {
-            Problem::WrongSeal { bucket, key }
+        add(facts.own_seal == Some(false), Kind::WrongSeal, &|bucket| {
+            format!("`sealed` of bucket {bucket} is not its own _id")
         });
-        if let Some(field) = self.spec.unique.filter(|_| facts.twins) {
-            let (bucket, key) = (facts.id.clone(), scope.key_text());
-            problems.push(Problem::Twins { bucket, key, field });
+        if let Some(field) = self.spec.unique {
+            add(facts.twins, Kind::Twins, &|bucket| {
+                format!(
+                    "items of bucket {bucket} have the same value in the `unique` field `{field}`"
+                )
+            });
         }
         problems
     }
@@ -91,26 +102,37 @@ impl Verifier {
     ) -> Vec<Problem> {
         let faults = self.faults_of_rollup(row, look);
         let is_possible = faults.is_empty() || self.totals(look).is_some();
-        let problem = |(field, fault)| {
-            let (bucket, key) = (row.facts.id.clone(), scope.key_text());
-            match fault {
-                _ if !is_possible => Problem::NoRollup { bucket, key, field },
-                Fault::Blocks { path, stored } => Problem::BlockedRollup {
-                    bucket,
-                    key,
-                    field,
-                    path,
-                    stored,
-                },
-                Fault::Incomplete => Problem::IncompleteRollup { bucket, key, field },
-                Fault::Wrong { part, stored } => Problem::FalseRollup {
-                    bucket,
-                    key,
-                    field,
-                    part,
-                    stored,
-                },
-            }
+        let problem = |(field, fault): (&str, Fault)| {
+            let id = shell(&row.facts.id);
+            let rollup = format!("the rollup of `{field}` in bucket {id}");
+            let (kind, text) = match fault {
+                _ if !is_possible => (
+                    Kind::NoRollup,
+                    format!(
+                        "{rollup} is not that of its items, and no rollup can be: a sum would exceed 64 bits or 34 \
+                         digits, or a decimal is not a number"
+                    ),
+                ),
+                Fault::Blocks { path, stored } => (
+                    Kind::BlockedRollup,
+                    format!(
+                        "`{path}` of bucket {id} is {}, so the server refuses to append to the bucket",
+                        shell(&stored)
+                    ),
+                ),
+                Fault::Incomplete => (
+                    Kind::IncompleteRollup,
+                    format!("{rollup} does not cover all its items"),
+                ),
+                Fault::Wrong { part, stored } => (
+                    Kind::FalseRollup,
+                    format!(
+                        "{rollup} is false: its items have another `{part}` than {}",
+                        shell(&stored)
+                    ),
+                ),
+            };
+            Problem::new(kind, [row.facts.id.clone()], Some(scope.key_text()), text)
         };
         faults.into_iter().map(problem).collect()
     }
@@ -155,11 +177,14 @@ fn find_outside(scope: &KeyScope, look: &Look, facts: &BucketFacts) -> Vec<Probl
         |time: i64| id::window_start(scope.spec.id.ordinal, time) == Some(start.timestamp_millis());
     let items = look.items.iter().filter_map(|item| {
         let time = item.time?;
-        (!is_inside(time.timestamp_millis())).then(|| Problem::OutsideWindow {
-            bucket: facts.id.clone(),
-            key: scope.key_text(),
-            place: item.place,
-            time,
+        (!is_inside(time.timestamp_millis())).then(|| {
+            Problem::of(Kind::OutsideWindow, &facts.id, scope.key_text(), |bucket| {
+                let (place, time) = (item.place, shell(&time.into()));
+                format!(
+                    "item {place} (from 0) of bucket {bucket} is of {time}, outside the bucket's time window, so \
+                     reads by time miss it"
+                )
+            })
         })
     });
     items.collect()

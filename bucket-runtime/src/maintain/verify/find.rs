@@ -3,10 +3,10 @@
 use mongodb::bson::{Bson, Document, RawDocument, RawDocumentBuf, doc};
 use serde::Deserialize;
 
-use super::{BucketProblem as Problem, VerifiedBuckets, command, look::Look, numbers::Numbers};
+use super::{Problem, ProblemKind, VerifiedBuckets, command, look::Look, numbers::Numbers};
 use crate::{
     Result,
-    error::Kind,
+    error::{Kind, count},
     maintain::open,
     protocol::{command::KeyScope, indexes::required::RequiredIndex},
     schema::{
@@ -15,6 +15,7 @@ use crate::{
         spec::{BucketSpec, Ordinal},
     },
     server::{Server, cursor::DocumentCursor},
+    value::shell::shell,
 };
 
 /// A collection, and what its buckets should be like.
@@ -89,8 +90,10 @@ impl Verifier {
         }
         let name = self.server.collection().name();
         let lacking = indexes.lacking.into_iter();
-        let missing = lacking.map(|model| Problem::MissingIndex {
-            command: RequiredIndex::new(name, model).to_string(),
+        let missing = lacking.map(|model| {
+            let command = RequiredIndex::new(name, model);
+            let text = format!("the collection lacks an index that the struct needs: {command}");
+            Problem::new(ProblemKind::MissingIndex, [], None, text)
         });
         Ok(missing.collect())
     }
@@ -164,10 +167,15 @@ impl Verifier {
             if open.len() > 1 {
                 // Sorted so that the newest one that reads find comes last.
                 open.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
-                several.push(Problem::SeveralOpen {
-                    key: open[open.len() - 1].2.clone(),
-                    buckets: open.into_iter().map(|(.., id)| id).collect(),
-                });
+                let key = open[open.len() - 1].2.clone();
+                let text = format!("key {key:?} has {} open buckets", open.len());
+                let buckets = Vec::from_iter(open.into_iter().map(|(.., id)| id));
+                several.push(Problem::new(
+                    ProblemKind::SeveralOpen,
+                    buckets,
+                    Some(key),
+                    text,
+                ));
             }
         }
         Ok(several)
@@ -203,16 +211,22 @@ impl Verifier {
             if pair.is_open_before_last {
                 let open = command::match_open(self.spec, std::slice::from_ref(&first));
                 if !self.facts([doc! { "$match": open }]).await?.is_empty() {
-                    let (bucket, key) = (first.clone(), key.clone());
-                    problems.push(Problem::OpenBeforeLast { bucket, key });
+                    let kind = ProblemKind::OpenBeforeLast;
+                    problems.push(Problem::of(kind, &first, key.clone(), |bucket| {
+                        format!(
+                            "bucket {bucket} is open, although others of key {key:?} come after it"
+                        )
+                    }));
                 }
             }
             if pair.missing > 0 {
-                problems.push(Problem::Gap {
-                    key: key.clone(),
-                    beside: [first, next],
-                    missing: pair.missing,
-                });
+                let (missing, key) = (count(pair.missing, "number"), Some(key.clone()));
+                let text = format!(
+                    "between the buckets {} and {} of one key {missing} missing, so `page` gives none there",
+                    shell(&first),
+                    shell(&next)
+                );
+                problems.push(Problem::new(ProblemKind::Gap, [first, next], key, text));
             }
         }
         Ok(problems)

@@ -1,22 +1,23 @@
 //! Problems that break a guarantee, and how to solve them.
 
-mod text;
+use std::fmt;
 
-use std::slice;
+use mongodb::bson::Bson;
 
-use mongodb::bson::{Bson, DateTime};
+use self::Remedy::{Advice, Repair};
+use crate::value::shell::shell;
 
-/// A problem that breaks a guarantee in a collection of buckets; see
-/// [`Bucket::verify`](crate::Bucket::verify).
+/// A problem that breaks a guarantee; see [`Bucket::verify`](crate::Bucket::verify) and
+/// [`Outlier::verify`](crate::Outlier::verify).
 ///
-/// Its text says which guarantee it breaks, where, and what to do; the methods give the same to programs:
+/// Its text says which guarantee it breaks, where, and what to do:
 ///
 /// ```
-/// use bucket_runtime::BucketProblem;
+/// use bucket_runtime::Problem;
 ///
-/// fn report(problem: &BucketProblem) {
+/// fn report(problem: &Problem) {
 ///     if problem.is_repairable() {
-///         println!("{}: `repair` {}", problem.kind(), problem.remedy());
+///         println!("{:?}: `repair` {}", problem.kind, problem.remedy());
 ///     } else {
 ///         println!("{problem}");
 ///     }
@@ -24,291 +25,200 @@ use mongodb::bson::{Bson, DateTime};
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum BucketProblem {
-    /// G3: a key, or one of its time windows, has several open buckets.
-    SeveralOpen {
-        /// The key as readable text: its fields, separated by commas.
-        key: String,
-        /// The `_id`s of the open buckets, the newest last.
-        buckets: Vec<Bson>,
-    },
+pub struct Problem {
+    /// Which rule is broken.
+    pub kind: ProblemKind,
+    /// The `_id`s of the documents that it concerns: buckets, or a parent.
+    pub ids: Vec<Bson>,
+    /// The key as readable text: its fields, separated by commas; of outliers the parent's `_id`. `None` where no key
+    /// can be read, or where the whole collection is concerned.
+    pub key: Option<String>,
+    text: String,
+    place: Place,
+}
+
+/// Where a problem was found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Place {
+    Buckets,
+    Extras,
+    Parents,
+}
+
+/// The way out of a problem.
+enum Remedy {
+    Repair(&'static str),
+    Advice(&'static str),
+}
+
+/// A table of the kinds: the guarantee and the remedy of each, and others for outliers if they differ.
+macro_rules! kinds {
+    ($($(#[$doc:meta])+ $kind:ident: $of_buckets:expr $(, of outliers $of_outliers:expr)?;)+) => {
+        /// The rule that a [`Problem`] breaks.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum ProblemKind {
+            $($(#[$doc])+ $kind,)+
+        }
+
+        impl ProblemKind {
+            /// The guarantee that is broken, and the remedy.
+            fn facts(self, place: Place) -> (&'static str, Remedy) {
+                match self {
+                    $(Self::$kind => {
+                        $(if place != Place::Buckets {
+                            return $of_outliers;
+                        })?
+                        $of_buckets
+                    })+
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// G3: a key, or one of its time windows, has several open buckets. The newest is the last of the
+    /// [ids](Problem::ids).
+    SeveralOpen: ("G3", Repair("seals all but the newest"));
     /// G2: the count of a bucket is not the length of its array.
-    WrongCount {
-        /// The bucket's `_id`.
-        bucket: Bson,
-        /// The bucket's key.
-        key: String,
-        /// How many items it holds.
-        items: u64,
-    },
+    WrongCount: ("G2", Repair("corrects it"));
     /// G2: a bucket holds more items than the capacity, which has never changed.
-    OverFull {
-        /// The bucket's `_id`.
-        bucket: Bson,
-        /// The bucket's key.
-        key: String,
-        /// How many items it holds.
-        items: u64,
-    },
+    OverFull: ("G2", Advice("`migrate_from` divides its items anew, in another collection")),
+        of outliers ("O4", Advice("push them again and delete it"));
     /// G4, G5: no bucket of this key (and window) can have this `_id`. No read of the key finds it.
-    ForeignId {
-        /// The bucket's `_id`.
-        bucket: Bson,
-        /// The bucket's key.
-        key: String,
-    },
+    ForeignId: ("G4", Advice(
+        "append its items again and delete it, or move it to another collection (`import_flat` reads items of \
+         buckets by hand)"
+    )), of outliers ("O4", Advice("push its items again and delete it"));
     /// G3: `sealed` is not the bucket's own `_id`, and may take the open bucket's place in the index.
-    WrongSeal {
-        /// The bucket's `_id`.
-        bucket: Bson,
-        /// The bucket's key.
-        key: String,
-    },
+    WrongSeal: ("G3", Repair("sets it"));
     /// G2: there is no array of items.
-    NoArray {
-        /// The document's `_id`.
-        bucket: Bson,
-        /// The document's key.
-        key: String,
-        /// The stored name of the array.
-        array: &'static str,
-    },
+    NoArray: ("G2", Advice("move the document to another collection"));
     /// G4: a key field or the time window is missing, or has a value of another type.
-    NoKey {
-        /// The document's `_id`.
-        bucket: Bson,
-        /// The stored name of the field.
-        field: &'static str,
-    },
+    NoKey: ("G4", Advice("set the field, or move the document to another collection"));
     /// The bucket's rollup of a field does not cover all its items: they were stored before the field was
     /// marked, or by another program. Reads of the rollup fail.
-    IncompleteRollup {
-        /// The bucket's `_id`.
-        bucket: Bson,
-        /// The bucket's key.
-        key: String,
-        /// The stored name of the field.
-        field: &'static str,
-    },
+    IncompleteRollup: ("", Repair("computes it from the items"));
     /// A part of the bucket's rollup of a field is not that of its items, or has another type than the
     /// field: another program changed it, or the items.
-    FalseRollup {
-        /// The bucket's `_id`.
-        bucket: Bson,
-        /// The bucket's key.
-        key: String,
-        /// The stored name of the field.
-        field: &'static str,
-        /// The part: `sum`, `min`, `max`, or `missing` for the number of items without a value; or `newest`, the
-        /// time of the newest item, after which the server removes the bucket.
-        part: &'static str,
-        /// The stored value; `Null` if nothing is stored.
-        stored: Bson,
-    },
+    FalseRollup: ("", Repair("computes it from the items"));
     /// The bucket's rollup holds a value to which the server cannot add, so it refuses each further append
     /// to the bucket.
-    BlockedRollup {
-        /// The bucket's `_id`.
-        bucket: Bson,
-        /// The bucket's key.
-        key: String,
-        /// The stored name of the field.
-        field: &'static str,
-        /// The path of the value.
-        path: String,
-        /// The stored value at this path.
-        stored: Bson,
-    },
+    BlockedRollup: ("", Repair("computes it from the items"));
     /// The bucket's rollup of a field is not that of its items, and cannot be computed from them: a sum would
     /// exceed 64 bits or 34 digits, or a decimal is not a number.
-    NoRollup {
-        /// The bucket's `_id`.
-        bucket: Bson,
-        /// The bucket's key.
-        key: String,
-        /// The stored name of the field.
-        field: &'static str,
-    },
+    NoRollup: ("", Advice("correct its items, or remove some with `remove_item`"));
     /// An item lies outside its bucket's time window, so reads by time miss it.
-    OutsideWindow {
-        /// The bucket's `_id`.
-        bucket: Bson,
-        /// The bucket's key.
-        key: String,
-        /// The number of items before it in the bucket.
-        place: u64,
-        /// The item's time.
-        time: DateTime,
-    },
+    OutsideWindow: ("", Advice("remove the item with `remove_item`, and append it again: it finds its window"));
     /// G5: the numbers of a key's buckets (`{#}`) have a gap, so [`page`](crate::Buckets::page) gives `None`
     /// for a page that others follow. Another program removed some buckets, or a primary failed with a bucket that a
     /// writer had read and no majority had, in which no acknowledged item was. The numbers of a key may begin
-    /// after 0, since [`remove_key`](crate::Buckets::remove_key) beside writers leaves the later ones.
-    Gap {
-        /// The key as readable text.
-        key: String,
-        /// The `_id`s of the two buckets beside the gap.
-        beside: [Bson; 2],
-        /// How many numbers are missing.
-        missing: u64,
-    },
-    /// G1: the struct cannot read an item. Reads of its bucket fail, unless they
+    /// after 0, since [`remove_key`](crate::Buckets::remove_key) beside writers leaves the later ones. The
+    /// [ids](Problem::ids) are those of the two buckets beside the gap.
+    Gap: ("G5", Advice(
+        "import the missing buckets from an archive or a backup; until then read with `pages` or `items`, which \
+         pass the gap"
+    ));
+    /// G1, O1: the struct cannot read an item. Reads of its document fail, unless they
     /// [skip](crate::action::Items::skip_unreadable) it. The rollup of its bucket is not judged.
-    Unreadable {
-        /// The bucket's `_id`.
-        bucket: Bson,
-        /// The bucket's key.
-        key: String,
-        /// The number of items before it in the bucket.
-        place: u64,
-        /// Why it cannot be read.
-        error: String,
-    },
+    Unreadable: ("G1", Advice("correct the item, or remove it with `remove_item(…).as_stored()`")),
+        of outliers ("O1", Advice("correct it, or take it out"));
     /// G5, of the extras of a parent: a page is open, although later ones are not. The next item would go into it,
     /// and so come before theirs. Another program took items out of it.
-    OpenBeforeLast {
-        /// The bucket's `_id`.
-        bucket: Bson,
-        /// The bucket's key.
-        key: String,
-    },
-    /// Two items of a bucket have the same value in the `unique` field.
-    Twins {
-        /// The bucket's `_id`.
-        bucket: Bson,
-        /// The bucket's key.
-        key: String,
-        /// The stored name of the field.
-        field: &'static str,
-    },
+    OpenBeforeLast: ("G5", Repair("seals it"));
+    /// G1, O1: two items of a bucket, or of a parent with its extras, have the same value in the `unique` field. Another
+    /// program wrote one, or it was there before the struct asked for it.
+    Twins: ("G1", Advice("`remove_item` removes one of them")),
+        of outliers ("O1", Advice("keep the right one, and take the others out"));
     /// An index that the struct needs is missing. Without `bucket_open`, nothing keeps a key from having
     /// several open buckets (G3).
-    MissingIndex {
-        /// The command of MongoDB's shell that creates it.
-        command: String,
-    },
+    MissingIndex: ("", Advice("open the collection, which creates it, or run this command"));
+    /// O1: the struct cannot read a parent, whatever its items are: the array or another field is missing,
+    /// or has another type. If that is the `_id`, no other problem of the parent is listed.
+    UnreadableParent: ("O1", Advice("correct it, or move it to another collection"));
+    /// O2: a parent holds more items than the threshold, or takes more bytes than `max_bytes` although
+    /// some items could move.
+    TooLarge: ("O2", Repair("splits it"));
+    /// O3: a parent without a flag has extras, so no read returns them.
+    NoFlag: ("O3", Repair("sets it"));
+    /// O3: there are extras of a parent that does not exist: a delete raced with a push.
+    NoParent: ("O3", Advice(
+        "insert the parent and repair again to keep them, or delete them with the option `delete_orphans` of `repair`"
+    ));
+    /// O1: the total of a parent (`#[outlier(total)]`) is not the number of its items, extras included:
+    /// another program wrote some.
+    WrongTotal: ("O1", Repair("corrects it"));
+    /// A bucket without items, which breaks nothing: `verify` does not list it, and `repair` deletes it.
+    Empty: ("", Repair("deletes it"));
 }
 
-impl BucketProblem {
-    /// The kind as one word: the name of the variant.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::SeveralOpen { .. } => "SeveralOpen",
-            Self::WrongCount { .. } => "WrongCount",
-            Self::OverFull { .. } => "OverFull",
-            Self::ForeignId { .. } => "ForeignId",
-            Self::WrongSeal { .. } => "WrongSeal",
-            Self::NoArray { .. } => "NoArray",
-            Self::NoKey { .. } => "NoKey",
-            Self::IncompleteRollup { .. } => "IncompleteRollup",
-            Self::FalseRollup { .. } => "FalseRollup",
-            Self::BlockedRollup { .. } => "BlockedRollup",
-            Self::NoRollup { .. } => "NoRollup",
-            Self::OutsideWindow { .. } => "OutsideWindow",
-            Self::Gap { .. } => "Gap",
-            Self::Unreadable { .. } => "Unreadable",
-            Self::OpenBeforeLast { .. } => "OpenBeforeLast",
-            Self::Twins { .. } => "Twins",
-            Self::MissingIndex { .. } => "MissingIndex",
+impl Problem {
+    /// A problem of some buckets, or of the whole collection.
+    pub(crate) fn new(
+        kind: ProblemKind,
+        ids: impl Into<Vec<Bson>>,
+        key: Option<String>,
+        text: String,
+    ) -> Self {
+        Self {
+            kind,
+            ids: ids.into(),
+            key,
+            text,
+            place: Place::Buckets,
         }
     }
 
-    /// The `_id`s of the documents that it concerns.
-    pub fn ids(&self) -> &[Bson] {
-        match self {
-            Self::SeveralOpen { buckets, .. } => buckets,
-            Self::Gap { beside, .. } => beside,
-            Self::MissingIndex { .. } => &[],
-            Self::WrongCount { bucket, .. }
-            | Self::OverFull { bucket, .. }
-            | Self::ForeignId { bucket, .. }
-            | Self::WrongSeal { bucket, .. }
-            | Self::NoArray { bucket, .. }
-            | Self::NoKey { bucket, .. }
-            | Self::IncompleteRollup { bucket, .. }
-            | Self::FalseRollup { bucket, .. }
-            | Self::BlockedRollup { bucket, .. }
-            | Self::NoRollup { bucket, .. }
-            | Self::OutsideWindow { bucket, .. }
-            | Self::Unreadable { bucket, .. }
-            | Self::OpenBeforeLast { bucket, .. }
-            | Self::Twins { bucket, .. } => slice::from_ref(bucket),
-        }
+    /// A problem of a bucket of this key, whose text names it.
+    pub(crate) fn of(
+        kind: ProblemKind,
+        bucket: &Bson,
+        key: String,
+        text: impl FnOnce(String) -> String,
+    ) -> Self {
+        Self::new(kind, [bucket.clone()], Some(key), text(shell(bucket)))
     }
 
-    /// The key as readable text: its fields, separated by commas. `None` where no key can be read, or where
-    /// the whole collection is concerned.
-    pub fn key(&self) -> Option<&str> {
-        match self {
-            Self::SeveralOpen { key, .. }
-            | Self::WrongCount { key, .. }
-            | Self::OverFull { key, .. }
-            | Self::ForeignId { key, .. }
-            | Self::WrongSeal { key, .. }
-            | Self::NoArray { key, .. }
-            | Self::IncompleteRollup { key, .. }
-            | Self::FalseRollup { key, .. }
-            | Self::BlockedRollup { key, .. }
-            | Self::NoRollup { key, .. }
-            | Self::OutsideWindow { key, .. }
-            | Self::Gap { key, .. }
-            | Self::Unreadable { key, .. }
-            | Self::OpenBeforeLast { key, .. }
-            | Self::Twins { key, .. } => Some(key),
-            Self::NoKey { .. } | Self::MissingIndex { .. } => None,
-        }
+    /// The same problem of an extras document.
+    pub(crate) fn in_extras(self) -> Self {
+        let place = Place::Extras;
+        Self { place, ..self }
     }
 
-    /// Whether [`repair`](crate::Bucket::repair) solves it.
+    /// The same problem of a parent.
+    pub(crate) fn in_parents(self) -> Self {
+        let place = Place::Parents;
+        Self { place, ..self }
+    }
+
+    /// Whether `repair` solves it without an option.
     pub fn is_repairable(&self) -> bool {
-        matches!(
-            self,
-            Self::SeveralOpen { .. }
-                | Self::WrongCount { .. }
-                | Self::WrongSeal { .. }
-                | Self::OpenBeforeLast { .. }
-                | Self::IncompleteRollup { .. }
-                | Self::FalseRollup { .. }
-                | Self::BlockedRollup { .. }
-        )
+        matches!(self.kind.facts(self.place).1, Repair(_))
     }
 
-    /// The way in which [`repair`](crate::Bucket::repair) solves the problem, such as "seals all but the
-    /// newest"; otherwise advice, such as "move the document to another collection".
-    pub fn remedy(&self) -> String {
-        let remedy = match self {
-            Self::SeveralOpen { .. } => "seals all but the newest",
-            Self::WrongCount { .. } => "corrects it",
-            Self::WrongSeal { .. } => "sets it",
-            Self::OpenBeforeLast { .. } => "seals it",
-            Self::IncompleteRollup { .. }
-            | Self::FalseRollup { .. }
-            | Self::BlockedRollup { .. } => "computes it from the items",
-            Self::OverFull { .. } => "`migrate_from` divides its items anew, in another collection",
-            Self::ForeignId { .. } => {
-                "append its items again and delete it, or move it to another collection (`import_flat` reads items \
-                 of buckets by hand)"
-            }
-            Self::NoArray { .. } => "move the document to another collection",
-            Self::NoKey { .. } => "set the field, or move the document to another collection",
-            Self::NoRollup { .. } => "correct its items, or remove some with `remove_item`",
-            Self::OutsideWindow { .. } => {
-                "remove the item with `remove_item`, and append it again: it finds its window"
-            }
-            Self::Gap { .. } => {
-                "import the missing buckets from an archive or a backup; until then read with \
-                 `pages` or `items`, which pass the gap"
-            }
-            Self::Unreadable { .. } => {
-                "correct the item, or remove it with `remove_item(…).as_stored()`"
-            }
-            Self::Twins { .. } => "`remove_item` removes one of them",
-            Self::MissingIndex { command } => {
-                return format!(
-                    "open the collection with `buckets`, which creates it, or run {command}"
-                );
-            }
+    /// The way in which `repair` solves the problem, such as "seals all but the newest"; otherwise advice, such as
+    /// "move the document to another collection".
+    pub fn remedy(&self) -> &'static str {
+        let (Repair(remedy) | Advice(remedy)) = self.kind.facts(self.place).1;
+        remedy
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (guarantee, remedy) = self.kind.facts(self.place);
+        let is_extras = self.place == Place::Extras;
+        let guarantee = match guarantee {
+            "" => "",
+            _ if is_extras && guarantee.starts_with('G') => "O4: ",
+            _ => &format!("{guarantee}: "),
         };
-        remedy.to_owned()
+        let place = if is_extras { "in the extras, " } else { "" };
+        write!(f, "{guarantee}{place}{}; ", self.text)?;
+        match remedy {
+            Repair(remedy) => write!(f, "`repair` {remedy}"),
+            Advice(advice) => f.write_str(advice),
+        }
     }
 }

@@ -3,7 +3,7 @@
 use mongodb::bson::{Bson, doc};
 
 use super::{
-    BucketProblem, command, exists,
+    Problem, ProblemKind, command, exists,
     find::{SurveyedBucket, Verifier},
 };
 use crate::{
@@ -29,7 +29,7 @@ pub struct RollupProgress {
     pub rebuilt: u64,
     /// Why others did not: items that cannot be read, and rollups that nothing can hold or that writers kept
     /// changing.
-    pub left: Vec<BucketProblem>,
+    pub left: Vec<Problem>,
 }
 
 /// Builder of rebuilt rollups: await it; see [`Bucket::rebuild_rollups`](crate::Bucket::rebuild_rollups).
@@ -100,15 +100,11 @@ impl<'p> RebuildRollups<'p> {
 }
 
 /// Whether the problem is one of the rollup, or the reason why the rollup cannot be judged.
-fn is_of_rollup(problem: &BucketProblem) -> bool {
-    use BucketProblem::{BlockedRollup, FalseRollup, IncompleteRollup, NoRollup, Unreadable};
+fn is_of_rollup(problem: &Problem) -> bool {
+    use ProblemKind::{BlockedRollup, FalseRollup, IncompleteRollup, NoRollup, Unreadable};
     matches!(
-        problem,
-        BlockedRollup { .. }
-            | FalseRollup { .. }
-            | IncompleteRollup { .. }
-            | NoRollup { .. }
-            | Unreadable { .. }
+        problem.kind,
+        BlockedRollup | FalseRollup | IncompleteRollup | NoRollup | Unreadable
     )
 }
 

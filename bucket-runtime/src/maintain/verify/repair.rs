@@ -4,31 +4,31 @@ use std::collections::BTreeMap;
 
 use mongodb::bson::{Bson, Document};
 
-use super::{BucketProblem as Problem, command, find::Verifier, rebuild::Rebuilt};
+use super::{Problem, ProblemKind as Kind, command, find::Verifier, rebuild::Rebuilt};
 use crate::Result;
 
 /// How many buckets one command repairs.
 const BUCKETS_PER_COMMAND: usize = 1000;
 
-/// How many problems of each kind were repaired, and how many `Empty` buckets were deleted.
-pub(crate) type Repaired = BTreeMap<&'static str, u64>;
+/// How many problems of each kind were repaired.
+pub(crate) type Repaired = BTreeMap<Kind, u64>;
 
 impl Verifier {
     /// Repairs what needs no guessing.
     pub(crate) async fn repair(&self) -> Result<Repaired> {
         let (mut seals, mut counts) = (Vec::new(), Vec::new());
-        let mut rollups: Vec<(Bson, Vec<&'static str>)> = Vec::new();
+        let mut rollups: Vec<(Bson, Vec<Kind>)> = Vec::new();
         for problem in self.check_buckets().await?.problems {
-            let kind = problem.kind();
-            match problem {
-                Problem::WrongSeal { bucket, .. } => seals.push(bucket),
-                Problem::WrongCount { bucket, .. } => counts.push(bucket),
-                Problem::IncompleteRollup { bucket, .. }
-                | Problem::FalseRollup { bucket, .. }
-                | Problem::BlockedRollup { bucket, .. } => match rollups.last_mut() {
-                    Some((last, kinds)) if *last == bucket => kinds.push(kind),
-                    _ => rollups.push((bucket, vec![kind])),
-                },
+            let Problem { kind, ids, .. } = problem;
+            match kind {
+                Kind::WrongSeal => seals.extend(ids),
+                Kind::WrongCount => counts.extend(ids),
+                Kind::IncompleteRollup | Kind::FalseRollup | Kind::BlockedRollup => {
+                    match rollups.last_mut() {
+                        Some((last, kinds)) if [&*last] == [&ids[0]] => kinds.push(kind),
+                        _ => rollups.extend(ids.into_iter().map(|bucket| (bucket, vec![kind]))),
+                    }
+                }
                 _ => {}
             }
         }
@@ -40,20 +40,20 @@ impl Verifier {
         };
         for ids in seals.chunks(BUCKETS_PER_COMMAND) {
             let filter = command::match_wrong_seals(ids);
-            add("WrongSeal", self.update(filter, command::seal()).await?);
+            add(Kind::WrongSeal, self.update(filter, command::seal()).await?);
         }
         for ids in counts.chunks(BUCKETS_PER_COMMAND) {
             let filter = command::match_wrong_counts(self.spec, ids);
             let corrected = self
                 .update(filter, command::correct_count(self.spec))
                 .await?;
-            add("WrongCount", corrected);
+            add(Kind::WrongCount, corrected);
         }
-        add("SeveralOpen", self.seal_all_but_newest().await?);
-        add("OpenBeforeLast", self.seal_before_last().await?);
+        add(Kind::SeveralOpen, self.seal_all_but_newest().await?);
+        add(Kind::OpenBeforeLast, self.seal_before_last().await?);
         let empty = command::empty_buckets(self.spec);
         add(
-            "Empty",
+            Kind::Empty,
             self.server.target().delete_many(empty, None).await?,
         );
         for (bucket, kinds) in rollups {
@@ -69,9 +69,8 @@ impl Verifier {
     pub(crate) async fn seal_all_but_newest(&self) -> Result<u64> {
         let mut sealed = 0;
         for problem in self.find_several_open().await? {
-            if let Problem::SeveralOpen { mut buckets, .. } = problem {
-                buckets.pop();
-                sealed += u64::from(self.seal_open(&buckets).await? > 0);
+            if let [older @ .., _newest] = &problem.ids[..] {
+                sealed += u64::from(self.seal_open(older).await? > 0);
             }
         }
         Ok(sealed)
@@ -83,11 +82,9 @@ impl Verifier {
             return Ok(0);
         }
         let found = self.find_out_of_order().await?.into_iter();
-        let open = found.filter_map(|problem| match problem {
-            Problem::OpenBeforeLast { bucket, .. } => Some(bucket),
-            _ => None,
-        });
-        self.seal_open(&open.collect::<Vec<_>>()).await
+        let open = found.filter(|problem| problem.kind == Kind::OpenBeforeLast);
+        let open = Vec::from_iter(open.flat_map(|problem| problem.ids));
+        self.seal_open(&open).await
     }
 
     /// Seals those of these buckets that are open, and returns how many there were.

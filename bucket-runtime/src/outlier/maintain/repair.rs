@@ -10,12 +10,13 @@ use mongodb::{
 use super::{
     open::open_both,
     verify::{
-        OutlierProblem, OutlierVerifier, UnverifiedOutliers,
+        KnownTwins, OutlierVerifier, UnverifiedOutliers,
         rows::{count_of, id_of, rows},
     },
 };
 use crate::{
     Result,
+    maintain::verify::{Problem, ProblemKind},
     outlier::{Outlier, command::array_length},
 };
 
@@ -23,13 +24,13 @@ use crate::{
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct RepairedOutliers {
-    /// How many problems it solved, by their [`kind`](OutlierProblem::kind).
-    pub repaired: BTreeMap<&'static str, u64>,
+    /// How many problems of each kind it solved.
+    pub repaired: BTreeMap<ProblemKind, u64>,
     /// How many items it deleted, with the extras of parents that do not exist; 0 without
     /// [`delete_orphans`](RepairOutliers::delete_orphans).
     pub deleted_items: u64,
     /// The problems that are left.
-    pub left: Vec<OutlierProblem>,
+    pub left: Vec<Problem>,
     /// Why it could not solve some of these: a text for each, with the parent's id.
     pub refused: Vec<String>,
 }
@@ -50,7 +51,7 @@ impl<T: Outlier> RepairOutliers<T> {
     }
 
     /// Whether to delete the extras of parents that do not exist
-    /// ([`NoParent`](OutlierProblem::NoParent)), with their items. The default is `false`: they stay, and
+    /// ([`NoParent`](ProblemKind::NoParent)), with their items. The default is `false`: they stay, and
     /// are among the problems that are left. A parent that is inserted again gets them back with the next
     /// repair.
     ///
@@ -58,7 +59,7 @@ impl<T: Outlier> RepairOutliers<T> {
     /// # use bucket_runtime::{Outlier, mongodb::Database};
     /// # async fn example<Book: Outlier>(db: Database) -> bucket_runtime::Result<()> {
     /// let result = Book::repair(&db).delete_orphans(true).await?;
-    /// println!("{:?}: {} items", result.repaired, result.deleted_items); // {"NoParent": 1}: 7 items
+    /// println!("{:?}: {} items", result.repaired, result.deleted_items); // {NoParent: 1}: 7 items
     /// # Ok(())
     /// # }
     /// ```
@@ -79,18 +80,24 @@ impl<T: Outlier> RepairOutliers<T> {
             Err(error) => return Err(error),
         }
         let (mut deleted_items, mut refused) = (0, Vec::new());
-        for problem in verifier.verify_parents().await?.problems {
-            let solved = match &problem {
-                OutlierProblem::NoParent { parent, .. } if self.delete_orphans => {
+        for problem in verifier
+            .verify_parents(&mut KnownTwins::new())
+            .await?
+            .problems
+        {
+            let kind = problem.kind;
+            let solved = match &problem.ids[..] {
+                [parent] if kind == ProblemKind::NoParent && self.delete_orphans => {
                     verifier.delete_orphans(parent).await.map(|items| {
                         deleted_items += items.unwrap_or(0);
                         items.is_some()
                     })
                 }
-                problem => verifier.repair_parent(problem).await,
+                [parent] => verifier.repair_parent(kind, parent).await,
+                _ => Ok(false),
             };
             match solved {
-                Ok(true) => *repaired.entry(problem.kind()).or_default() += 1,
+                Ok(true) => *repaired.entry(kind).or_default() += 1,
                 Ok(false) => {}
                 Err(error) if error.is_fatal() && !error.is_index_missing() => return Err(error),
                 // Something foreign, or a double, is in the way.
@@ -109,15 +116,15 @@ impl<T: Outlier> RepairOutliers<T> {
 
 impl<T: Outlier> OutlierVerifier<T> {
     /// Solves a problem, if it is one of parents; returns whether it did.
-    async fn repair_parent(&self, problem: &OutlierProblem) -> Result<bool> {
-        let stored = |parent| self.outliers.stored_parent(parent);
-        match (problem, T::SPEC.total) {
-            (OutlierProblem::TooLarge { parent, .. }, _) => Ok(stored(parent)?.split().await? > 0),
-            (OutlierProblem::WrongTotal { parent, .. }, Some(total)) => {
-                Ok(stored(parent)?.recount(total, true).await?.is_some())
+    async fn repair_parent(&self, kind: ProblemKind, parent: &Bson) -> Result<bool> {
+        let stored = || self.outliers.stored_parent(parent);
+        match (kind, T::SPEC.total) {
+            (ProblemKind::TooLarge, _) => Ok(stored()?.split().await? > 0),
+            (ProblemKind::WrongTotal, Some(total)) => {
+                Ok(stored()?.recount(total, true).await?.is_some())
             }
-            (OutlierProblem::NoFlag { parent }, _) => {
-                let parent = stored(parent)?;
+            (ProblemKind::NoFlag, _) => {
+                let parent = stored()?;
                 let flag = || parent.scope.set_flag();
                 parent.parent().update(flag, None).await
             }

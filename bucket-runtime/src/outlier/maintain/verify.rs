@@ -2,7 +2,6 @@
 
 mod extras;
 mod parents;
-mod problem;
 pub(super) mod rows;
 mod twins;
 
@@ -13,14 +12,15 @@ use mongodb::{
     bson::{Document, doc},
 };
 
-pub use self::problem::OutlierProblem;
-use self::rows::{id_of, rows};
+use self::rows::{id_of, of_parent, rows};
+pub(super) use self::twins::KnownTwins;
 use crate::{
     Error, Result,
-    error::Kind,
-    maintain::verify::{Verifier, exists, verifier},
+    error::{Kind, count},
+    maintain::verify::{Problem, ProblemKind, Verifier, exists, verifier},
     outlier::{Outlier, Outliers, command, extra::ExtraItem},
     schema::spec::OutlierSpec,
+    value::shell::shell,
     write::engine::Engine,
 };
 
@@ -35,7 +35,7 @@ pub struct VerifiedOutliers {
     /// How many items there are, in parents and extras.
     pub items: u64,
     /// Each problem that was found.
-    pub problems: Vec<OutlierProblem>,
+    pub problems: Vec<Problem>,
 }
 
 /// Builder of a verification: await it; see [`Outlier::verify`](crate::Outlier::verify).
@@ -102,12 +102,13 @@ impl<T: Outlier> OutlierVerifier<T> {
     const SPEC: &'static OutlierSpec = &T::SPEC;
 
     pub(super) async fn verify(&self) -> Result<VerifiedOutliers> {
-        let mut verified = self.verify_parents().await?;
+        let mut twins = KnownTwins::new();
+        let mut verified = self.verify_parents(&mut twins).await?;
         let of_buckets = self.extras.problems().await?.into_iter();
-        (verified.problems).extend(of_buckets.map(OutlierProblem::Extras));
+        (verified.problems).extend(of_buckets.map(Problem::in_extras));
         let extras = &self.extras.server;
         (verified.problems).extend(extras::verify_uncounted::<T>(extras).await?);
-        let twins = twins::find_in_extras::<T>(extras.target(), &verified.problems);
+        let twins = twins::find_in_extras::<T>(extras.target(), &twins);
         let twins = twins.await?;
         verified.problems.extend(twins);
         extras::count(extras, Self::SPEC, &mut verified).await?;
@@ -115,9 +116,9 @@ impl<T: Outlier> OutlierVerifier<T> {
     }
 
     /// The problems of parents, and of extras that concern parents.
-    pub(super) async fn verify_parents(&self) -> Result<VerifiedOutliers> {
+    pub(super) async fn verify_parents(&self, twins: &mut KnownTwins) -> Result<VerifiedOutliers> {
         let mut verified = VerifiedOutliers::default();
-        parents::verify(&self.outliers, &mut verified).await?;
+        parents::verify(&self.outliers, &mut verified, twins).await?;
         let collections = &self.outliers.collections;
         (verified.problems).extend(extras::find_lonely::<T>(collections).await?);
         verified.problems.extend(self.find_wrong_totals().await?);
@@ -126,7 +127,7 @@ impl<T: Outlier> OutlierVerifier<T> {
 
     /// Finds wrong totals. Each suspicious parent is counted again in a transaction: an item may have been
     /// pushed between the two collections.
-    async fn find_wrong_totals(&self) -> Result<Vec<OutlierProblem>> {
+    async fn find_wrong_totals(&self) -> Result<Vec<Problem>> {
         let collections = &self.outliers.collections;
         let Some(total) = Self::SPEC.total else {
             return Ok(Vec::new());
@@ -141,11 +142,10 @@ impl<T: Outlier> OutlierVerifier<T> {
                 continue;
             };
             if let Some((total, items)) = handle.recount(total, false).await? {
-                problems.push(OutlierProblem::WrongTotal {
-                    parent,
-                    total,
-                    items,
-                });
+                let (total, items) = (shell(&total), count(items, "item"));
+                problems.push(of_parent(ProblemKind::WrongTotal, parent, |parent| {
+                    format!("the total of parent {parent} is {total}, but it has {items}")
+                }));
             }
         }
         Ok(problems)

@@ -3,13 +3,14 @@
 use std::slice;
 
 use bucket_runtime::{
-    BucketProblem,
+    ProblemKind,
     mongodb::{
         Database,
         bson::{DateTime, doc},
     },
 };
 
+use crate::support::problems::{assert_found, expected};
 use crate::{
     append::unique::repeats::{CUSTOMERS, Numbered7, Order, Seconds7, Windows7, order},
     support::database::Live,
@@ -35,14 +36,11 @@ async fn twins<T: Order>(db: &Database) {
     buckets.update_one(doc! {}, push).await.unwrap();
     let bucket = buckets.find_one(doc! {}).await.unwrap().unwrap();
     let bucket = bucket.get("_id").unwrap().clone();
-    let problem = BucketProblem::Twins {
-        bucket,
-        key: "0".to_owned(),
-        field: "order",
-    };
-    assert!(problem.to_string().contains("`remove_item` removes one"));
-    assert_eq!(T::repair(db).await.unwrap().left, slice::from_ref(&problem));
-    assert_eq!(T::verify(db).await.unwrap().problems, [problem]);
+    let text = "in the `unique` field `order`; `remove_item` removes one";
+    let problem = expected(ProblemKind::Twins, [bucket], "0", text);
+    let problem = slice::from_ref(&problem);
+    assert_found(&T::repair(db).await.unwrap().left, problem);
+    assert_found(&T::verify(db).await.unwrap().problems, problem);
     let removed = orders
         .remove_item(&0, T::order_is("order 3"))
         .await

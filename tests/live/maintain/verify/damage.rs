@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, slice};
 
 use bucket_runtime::{
-    Bucket, BucketProblem as Problem, Buckets, Ordinal,
+    Bucket, Buckets, Ordinal, Problem, ProblemKind as Kind,
     mongodb::{
         Collection, Database,
         bson::{Bson, DateTime, Document, doc},
@@ -12,6 +12,7 @@ use bucket_runtime::{
 };
 
 use crate::support::database::{documents, fresh, items};
+use crate::support::problems::{Expected, assert_found, expected};
 
 pub(crate) trait Note: Bucket<Key = (String, i64)> + Clone + std::fmt::Debug {
     fn new(topic: &str, user: i64, n: i64) -> Self;
@@ -116,15 +117,16 @@ pub(crate) async fn repair<T: Bucket>(notes: &Buckets<T>) -> Vec<Problem> {
 }
 
 /// `verify` finds exactly this problem. `repair` fixes it at once, and changes nothing else.
-pub(crate) async fn is_repaired<T: Note>(notes: &Buckets<T>, problem: Problem) {
+pub(crate) async fn is_repaired<T: Note>(notes: &Buckets<T>, problem: Expected) {
     let sound = others(notes, &problem).await;
-    assert_eq!(verify(notes).await, slice::from_ref(&problem));
-    assert!(problem.is_repairable());
+    let found = verify(notes).await;
+    assert_found(&found, slice::from_ref(&problem));
+    assert!(found[0].is_repairable());
     let done = T::repair_in(notes.collection().clone()).await.unwrap();
-    assert_eq!(done.left, [], "{problem}");
-    assert_eq!(done.repaired, BTreeMap::from([(problem.kind(), 1)]));
+    assert_eq!(done.left, [], "{problem:?}");
+    assert_eq!(done.repaired, BTreeMap::from([(problem.kind, 1)]));
     let repaired = documents(notes.collection()).await;
-    assert_eq!(verify(notes).await, [], "{problem}");
+    assert_eq!(verify(notes).await, [], "{problem:?}");
     assert_eq!(repair(notes).await, []);
     assert_eq!(documents(notes.collection()).await, repaired);
     assert_eq!(others(notes, &problem).await, sound);
@@ -132,9 +134,9 @@ pub(crate) async fn is_repaired<T: Note>(notes: &Buckets<T>, problem: Problem) {
 }
 
 /// All documents that the problem does not concern.
-async fn others<T: Note>(notes: &Buckets<T>, problem: &Problem) -> Vec<Document> {
+async fn others<T: Note>(notes: &Buckets<T>, problem: &Expected) -> Vec<Document> {
     let mut documents = documents(notes.collection()).await;
-    documents.retain(|document| !problem.ids().contains(&id(document)));
+    documents.retain(|document| !problem.ids.contains(&id(document)));
     documents
 }
 
@@ -230,14 +232,13 @@ async fn several_open_buckets_are_sealed_but_the_newest<T: Note>(db: &Database) 
         .update_one(doc! { "_id": &open[1] }, update)
         .await
         .unwrap();
-    let key = "a_b, 1".to_owned();
-    let buckets = open.clone();
-    let problem = Problem::SeveralOpen { key, buckets };
+    let text = "has 4 open buckets";
+    let problem = expected(Kind::SeveralOpen, open.clone(), "a_b, 1", text);
     let sound = others(&notes, &problem).await;
     let command = T::indexes()[0].to_string();
-    let lacking = Problem::MissingIndex { command };
-    assert!(lacking.to_string().contains("bucket_open"), "{lacking}");
-    assert_eq!(verify(&notes).await, [problem.clone(), lacking.clone()]);
+    assert!(command.contains("bucket_open"), "{command}");
+    let lacking = expected(Kind::MissingIndex, [""; 0], None, command);
+    assert_found(&verify(&notes).await, &[problem.clone(), lacking.clone()]);
     let error = T::buckets_in(notes.collection().clone()).await.unwrap_err();
     assert!(error.is_several_open(), "{error}");
     assert!(
@@ -246,7 +247,7 @@ async fn several_open_buckets_are_sealed_but_the_newest<T: Note>(db: &Database) 
     );
     // On a cluster the failed opening has created the index on the other shard.
     let left = repair(&notes).await;
-    assert!(left.iter().all(|left| *left == lacking), "{left:?}");
+    assert_found(&left, &vec![lacking; left.len()]);
     let notes = T::buckets_in(notes.collection().clone()).await.unwrap();
     for bucket in documents(notes.collection()).await {
         if let Some(n) = open.iter().position(|id| *id == self::id(&bucket)) {
@@ -294,11 +295,8 @@ async fn a_wrong_count_is_corrected<T: Note>(db: &Database) {
         let bucket = id(&damage(&notes, which, change).await);
         let damaged = raw(&notes).find_one(doc! { "_id": &bucket }).await;
         let items = damaged.unwrap().unwrap().get_array("items").unwrap().len() as u64;
-        let problem = Problem::WrongCount {
-            bucket: bucket.clone(),
-            key: "a_b, 1".to_owned(),
-            items,
-        };
+        let text = format!("holds {items} item");
+        let problem = expected(Kind::WrongCount, [bucket.clone()], "a_b, 1", text);
         is_repaired(&notes, problem).await;
         let mended = raw(&notes).find_one(doc! { "_id": &bucket }).await;
         let mended = mended.unwrap().unwrap();
@@ -314,8 +312,8 @@ async fn a_seal_that_is_none_is_corrected<T: Note>(db: &Database) {
             which.extend(filter);
             let update = doc! { "$set": { "sealed": seal.clone() } };
             let bucket = id(&damage(&notes, which, update).await);
-            let key = "a_b, 1".to_owned();
-            is_repaired(&notes, Problem::WrongSeal { bucket, key }).await;
+            let problem = expected(Kind::WrongSeal, [bucket], "a_b, 1", "is not its own _id");
+            is_repaired(&notes, problem).await;
         }
     }
 }

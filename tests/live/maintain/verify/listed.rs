@@ -3,13 +3,14 @@
 use std::slice;
 
 use bucket_runtime::{
-    Bucket, BucketProblem as Problem, Buckets, Ordinal,
+    Bucket, Buckets, Ordinal, ProblemKind as Kind,
     mongodb::{
         Database,
         bson::{Bson, DateTime, doc, oid::ObjectId},
     },
 };
 
+use crate::support::problems::{Expected, assert_found, expected};
 use crate::{
     maintain::verify::damage::{
         Note, Timed, Windowed, damage, for_each_ordinal, healthy, id, raw, repair, verify,
@@ -18,18 +19,17 @@ use crate::{
 };
 
 /// The key of the damaged buckets.
-fn key() -> String {
-    "a_b, 1".to_owned()
-}
+const KEY: &str = "a_b, 1";
 
 /// `verify` finds exactly this problem, and `repair` leaves the documents alone.
-async fn is_left<T: Note>(notes: &Buckets<T>, problem: Problem, way_out: &str) {
+async fn is_left<T: Note>(notes: &Buckets<T>, problem: Expected, way_out: &str) {
     let before = documents(notes.collection()).await;
-    assert_eq!(verify(notes).await, slice::from_ref(&problem));
-    assert_eq!(repair(notes).await, slice::from_ref(&problem));
+    let found = verify(notes).await;
+    assert_found(&found, slice::from_ref(&problem));
+    assert_eq!(repair(notes).await, found);
     assert_eq!(documents(notes.collection()).await, before);
-    assert!(!problem.is_repairable());
-    assert!(problem.to_string().contains(way_out), "{problem}");
+    assert!(!found[0].is_repairable());
+    assert!(found[0].to_string().contains(way_out), "{}", found[0]);
 }
 
 for_each_ordinal! {
@@ -45,12 +45,7 @@ async fn what_holds_too_many_items_is_listed<T: Note>(db: &Database) {
         "$inc": { "count": 1, "rollup.n.count": 1, "rollup.n.sum": 1 },
     };
     let bucket = id(&damage(&notes, doc! { "topic": "a_b", "count": 3 }, another).await);
-    let key = key();
-    let problem = Problem::OverFull {
-        bucket,
-        key,
-        items: 4,
-    };
+    let problem = expected(Kind::OverFull, [bucket], KEY, "holds 4 items");
     is_left(&notes, problem, "`migrate_from` divides its items anew").await;
 }
 
@@ -93,7 +88,7 @@ async fn an_id_that_is_none_of_its_keys_is_listed<T: Note>(db: &Database) {
         let bucket = foreign.clone();
         is_left(
             &notes,
-            Problem::ForeignId { bucket, key: key() },
+            expected(Kind::ForeignId, [bucket], KEY, "can have the _id"),
             "append its items again",
         )
         .await;
@@ -109,9 +104,8 @@ async fn an_id_that_is_none_of_its_keys_is_listed<T: Note>(db: &Database) {
     let mut found = verify(&notes).await;
     // A number among the others' is one that follows a gap.
     if numbered {
-        assert_eq!(found.pop().map(|gap| gap.kind()), Some("Gap"));
-        let (bucket, key) = (suffixed.into(), key());
-        assert_eq!(found, [Problem::ForeignId { bucket, key }]);
+        assert_eq!(found.pop().map(|gap| gap.kind), Some(Kind::Gap));
+        assert_found(&found, &[expected(Kind::ForeignId, [suffixed], KEY, "")]);
     } else {
         assert_eq!(found, []);
     }
@@ -126,17 +120,14 @@ async fn what_is_no_bucket_is_listed<T: Note>(db: &Database) {
     ] {
         let notes = healthy::<T>(db).await;
         let bucket = id(&damage(&notes, doc! { "topic": "a_b", "count": 3 }, update).await);
-        is_left(&notes, Problem::NoKey { bucket, field }, "set the field").await;
+        let problem = expected(Kind::NoKey, [bucket], None, format!("`{field}`"));
+        is_left(&notes, problem, "set the field").await;
     }
     for items in [Bson::Null, 3.into(), doc! { "0": 1 }.into()] {
         let notes = healthy::<T>(db).await;
         let update = doc! { "$set": { "items": items } };
         let bucket = id(&damage(&notes, doc! { "topic": "a_b", "count": 3 }, update).await);
-        let problem = Problem::NoArray {
-            bucket,
-            key: key(),
-            array: "items",
-        };
+        let problem = expected(Kind::NoArray, [bucket], KEY, "`items`");
         is_left(&notes, problem, "another collection").await;
     }
 }
@@ -153,10 +144,7 @@ async fn a_window_that_is_none_of_the_ids_is_listed(db: Live) {
         let bucket = id(&damage(&notes, doc! { "topic": "a_b", "count": 3 }, update).await);
         is_left(
             &notes,
-            Problem::NoKey {
-                bucket,
-                field: "window",
-            },
+            expected(Kind::NoKey, [bucket], None, "`window`"),
             "set the field",
         )
         .await;
@@ -164,7 +152,7 @@ async fn a_window_that_is_none_of_the_ids_is_listed(db: Live) {
     let notes = healthy::<Windowed>(&db).await;
     let update = doc! { "$set": { "window": DateTime::from_millis(36_000_000) } };
     let bucket = id(&damage(&notes, doc! { "topic": "a_b", "count": 3 }, update).await);
-    let problem = Problem::ForeignId { bucket, key: key() };
+    let problem = expected(Kind::ForeignId, [bucket], KEY, "");
     is_left(&notes, problem, "no read of the key finds it").await;
 }
 

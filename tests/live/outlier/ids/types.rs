@@ -3,7 +3,7 @@
 use std::{borrow::Cow, fmt::Debug};
 
 use bucket_runtime::{
-    KeyField, Outlier, OutlierProblem, Outliers,
+    KeyField, Outlier, Outliers, Problem,
     mongodb::{
         Database,
         bson::{Bson, Uuid, doc, oid::ObjectId},
@@ -202,7 +202,7 @@ async fn a_number_is_the_same_parent_whatever_its_type(db: Live) {
     assert_eq!([read(1).await, read(3).await], [[1, 2, 3, 4], [1, 2, 3, 4]]);
     // The struct cannot read the float.
     let problems = verify(&logs).await.unwrap();
-    let is_float = |problem: &OutlierProblem| problem.ids() == [Bson::Double(2.0)];
+    let is_float = |problem: &Problem| problem.ids == [Bson::Double(2.0)];
     assert!(
         problems.iter().all(is_float) && problems.len() == 1,
         "{problems:?}"

@@ -1,10 +1,11 @@
 //! `repair` fixes all that it can, and reports what it cannot.
 
 use bucket_runtime::{
-    BucketProblem, Outlier, OutlierProblem,
-    mongodb::bson::{Bson, Document, doc, oid::ObjectId},
+    Outlier, ProblemKind as Kind,
+    mongodb::bson::{Document, doc, oid::ObjectId},
 };
 
+use crate::support::problems::{assert_found, expected};
 use crate::{
     outlier::{
         support::{items, repair, verify},
@@ -37,42 +38,29 @@ async fn all_kinds_of_damage_at_once_are_mended_at_once(db: Live) {
     // Too long, and without its flag.
     let both = doc! { "$set": { "buyers": (20..31_i64).collect::<Vec<_>>() }, "$unset": { "has_extras": "" } };
     update(&books, 6, both).await;
-    let parent = Bson::Int64;
-    let expected = [
-        OutlierProblem::TooLarge {
-            parent: parent(2),
-            items: 50,
-        },
-        OutlierProblem::TooLarge {
-            parent: parent(6),
-            items: 11,
-        },
-        OutlierProblem::NoFlag { parent: parent(4) },
-        OutlierProblem::NoFlag { parent: parent(6) },
-        OutlierProblem::NoParent {
-            parent: parent(7),
-            documents: 2,
-            items: 4,
-        },
-        OutlierProblem::Extras(BucketProblem::WrongCount {
-            bucket: "5_0000000000".into(),
-            key: "5".to_owned(),
-            items: 2,
-        }),
+    let of_parent = |kind, id: i64, text| expected(kind, [id], &*id.to_string(), text);
+    let damages = [
+        of_parent(Kind::TooLarge, 2, "with 50 items"),
+        of_parent(Kind::TooLarge, 6, "with 11 items"),
+        of_parent(Kind::NoFlag, 4, ""),
+        of_parent(Kind::NoFlag, 6, ""),
+        of_parent(Kind::NoParent, 7, "has 4 items in 2 extras documents"),
+        expected(Kind::WrongCount, ["5_0000000000"], "5", "holds 2 items"),
     ];
-    let sorted = |mut problems: Vec<OutlierProblem>| {
-        problems.sort_by_key(ToString::to_string);
-        problems
-    };
-    assert_eq!(
-        sorted(verify(&books).await.unwrap()),
-        sorted(expected.to_vec())
-    );
+    let mut found = verify(&books).await.unwrap();
+    let mut sorted = damages.to_vec();
+    found.sort_by_key(|problem| (problem.kind, problem.key.clone()));
+    sorted.sort_by_key(|problem| (problem.kind, problem.key.clone()));
+    assert_found(&found, &sorted);
     let of = (books.collection().clone(), extras.clone());
     let result = Book3::repair_in(of.0, of.1).await.unwrap();
-    let kinds = [("NoFlag", 2), ("TooLarge", 2), ("WrongCount", 1)];
+    let kinds = [
+        (Kind::NoFlag, 2),
+        (Kind::TooLarge, 2),
+        (Kind::WrongCount, 1),
+    ];
     assert_eq!(result.repaired, kinds.into());
-    assert_eq!(result.left, expected[4..5]);
+    assert_found(&result.left, &damages[4..5]);
     assert_eq!(repair(&books).await.unwrap(), []);
     assert_eq!(verify(&books).await.unwrap(), []);
     assert_eq!(items(&books, 2).await, (0..50).collect::<Vec<_>>());
@@ -131,36 +119,20 @@ async fn extras_that_do_not_open_are_listed_and_repaired(db: Live) {
 
     assert!(Book3::outliers(&db).await.is_err());
     let problems = Book3::verify(&db).await.unwrap().problems;
-    let is_foreign = OutlierProblem::Extras(BucketProblem::ForeignId {
-        bucket: "x".into(),
-        key: "1".to_owned(),
-    });
-    assert_eq!(problems.len(), 4, "{problems:?}");
-    // The newest of the two, and before a third one.
-    let before_last = BucketProblem::OpenBeforeLast {
-        bucket: "1_0000000001".into(),
-        key: "1".to_owned(),
-    };
-    assert!(
-        problems.contains(&OutlierProblem::Extras(before_last)),
-        "{problems:?}"
-    );
-    assert!(problems.contains(&is_foreign), "{problems:?}");
-    let sealed = BucketProblem::WrongSeal {
-        bucket: "1_0000000002".into(),
-        key: "1".to_owned(),
-    };
-    assert!(
-        problems.contains(&OutlierProblem::Extras(sealed)),
-        "{problems:?}"
-    );
-    let is_open = |problem: &OutlierProblem| {
-        matches!(problem, OutlierProblem::Extras(BucketProblem::SeveralOpen { buckets, .. })
-            if *buckets == ["1_0000000000".into(), "1_0000000001".into()])
-    };
-    assert!(problems.iter().any(is_open), "{problems:?}");
+    let foreign = expected(Kind::ForeignId, ["x"], "1", "in the extras");
+    let open = ["1_0000000000", "1_0000000001"];
+    // The newest of the two open ones stands before a third one.
+    let found = [
+        expected(Kind::SeveralOpen, open, "1", "O4: in the extras"),
+        foreign.clone(),
+        expected(Kind::WrongSeal, ["1_0000000002"], "1", "is not its own"),
+        expected(Kind::OpenBeforeLast, ["1_0000000001"], "1", "is open"),
+    ];
+    let mut problems = problems;
+    problems.sort_by_key(|problem| problem.kind);
+    assert_found(&problems, &found);
 
-    assert_eq!(Book3::repair(&db).await.unwrap().left, [is_foreign]);
+    assert_found(&Book3::repair(&db).await.unwrap().left, &[foreign]);
     let books = Book3::outliers(&db).await.unwrap();
     // Reads take the foreign document for one of the manual's, which come first.
     assert_eq!(items(&books, 1).await, [0, 1, 2, 6, 7, 3, 4, 5]);

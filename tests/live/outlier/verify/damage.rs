@@ -1,13 +1,16 @@
 //! `verify` finds each kind of damage and nothing else, and `repair` fixes it.
 
+use std::slice;
+
 use bucket_runtime::{
-    BucketProblem, OutlierProblem, Outliers,
+    Outliers, ProblemKind as Kind,
     mongodb::{
         Database,
         bson::{Bson, Document, doc},
     },
 };
 
+use crate::support::problems::{Expected, assert_found, expected};
 use crate::{
     outlier::support::{Book, books, fresh, items, reads_agree, repair, stored, survey, verify},
     support::database::{Live, documents},
@@ -59,11 +62,14 @@ async fn a_healthy_collection_is_clean_and_stays_as_it_is(db: Live) {
     assert_eq!(everything(&books).await, before);
 }
 
+fn of_parent(kind: Kind, id: i64, text: &str) -> Expected {
+    expected(kind, [id], &*id.to_string(), text)
+}
+
 /// Among healthy documents, exactly this problem is found and fixed.
-async fn found_and_mended(books: &Outliers<Book3>, problem: OutlierProblem) {
-    let text = problem.to_string();
-    assert_eq!(verify(books).await.unwrap(), [problem]);
-    assert_eq!(repair(books).await.unwrap(), [], "after {text}");
+async fn found_and_mended(books: &Outliers<Book3>, problem: Expected) {
+    assert_found(&verify(books).await.unwrap(), slice::from_ref(&problem));
+    assert_eq!(repair(books).await.unwrap(), [], "after {problem:?}");
     assert_eq!(verify(books).await.unwrap(), []);
     assert_eq!(repair(books).await.unwrap(), []);
 }
@@ -87,14 +93,7 @@ async fn an_overlong_parent_is_found_and_split(db: Live) {
             doc! { "$set": { "buyers": (100..111_i64).collect::<Vec<_>>() } },
         )
         .await;
-        found_and_mended(
-            &books,
-            OutlierProblem::TooLarge {
-                parent: Bson::Int64(id),
-                items: 11,
-            },
-        )
-        .await;
+        found_and_mended(&books, of_parent(Kind::TooLarge, id, "with 11 items")).await;
         books.delete(&9).await.unwrap();
         let stored = stored(&books).await.remove(&id).unwrap();
         assert_eq!(stored.parent, [100, 101, 102]);
@@ -116,13 +115,7 @@ async fn extras_without_a_flag_are_found_and_the_flag_is_set(db: Live) {
             let books = healthy(&db).await;
             let before = everything(&books).await;
             update(&books, id, damage.clone()).await;
-            found_and_mended(
-                &books,
-                OutlierProblem::NoFlag {
-                    parent: Bson::Int64(id),
-                },
-            )
-            .await;
+            found_and_mended(&books, of_parent(Kind::NoFlag, id, "")).await;
             let (parents, extras) = everything(&books).await;
             assert_eq!(extras, before.1);
             let flag = |parent: &Document| {
@@ -141,13 +134,7 @@ async fn extras_without_a_flag_are_found_and_the_flag_is_set(db: Live) {
 async fn the_manuals_extras_without_a_flag_are_found(db: Live) {
     let books = healthy(&db).await;
     update(&books, 9, doc! { "$unset": { "has_extras": "" } }).await;
-    found_and_mended(
-        &books,
-        OutlierProblem::NoFlag {
-            parent: Bson::Int32(9),
-        },
-    )
-    .await;
+    found_and_mended(&books, expected(Kind::NoFlag, [9_i32], "9", "")).await;
     assert_eq!(items(&books, 9).await, (0..9).collect::<Vec<_>>());
 }
 
@@ -170,11 +157,12 @@ async fn a_wrong_count_is_found_and_corrected(db: Live) {
         assert_eq!(updated.modified_count, 1);
         found_and_mended(
             &books,
-            OutlierProblem::Extras(BucketProblem::WrongCount {
-                bucket: page.into(),
-                key: page[..1].to_owned(),
-                items: u64::try_from(healed).unwrap(),
-            }),
+            expected(
+                Kind::WrongCount,
+                [page],
+                &page[..1],
+                format!("holds {healed} item"),
+            ),
         )
         .await;
         let found = extras
@@ -207,11 +195,7 @@ async fn orphans_are_found_and_deleted(db: Live) {
         .unwrap();
     found_and_mended(
         &books,
-        OutlierProblem::NoParent {
-            parent: Bson::Int64(7),
-            documents: 2,
-            items: 4,
-        },
+        of_parent(Kind::NoParent, 7, "has 4 items in 2 extras documents"),
     )
     .await;
     books
@@ -221,11 +205,12 @@ async fn orphans_are_found_and_deleted(db: Live) {
         .unwrap();
     found_and_mended(
         &books,
-        OutlierProblem::NoParent {
-            parent: Bson::Int32(9),
-            documents: 1,
-            items: 6,
-        },
+        expected(
+            Kind::NoParent,
+            [9_i32],
+            "9",
+            "has 6 items in 1 extras document",
+        ),
     )
     .await;
     assert!(survey(&books).await.orphans.is_empty());

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use bucket_runtime::{
-    BucketProblem, Fields, Outlier, OutlierProblem,
+    Fields, Outlier, ProblemKind as Kind,
     mongodb::bson::{Bson, Document, doc},
 };
 use serde::{Deserialize, Serialize};
 
+use crate::support::problems::{assert_found, expected, kinds};
 use crate::support::{
     database::{Live, documents},
     tasks::JoinSet,
@@ -102,18 +103,14 @@ fn page(n: i64, of: &[i64]) -> Document {
     doc! { "_id": page_id(n), "user_id": DAMAGED, "count": count, "followers_extra": followers(of) }
 }
 
-/// The kinds that `verify` finds, each once, in their order as words.
-async fn kinds(db: &Live) -> Vec<&'static str> {
-    let problems = User::verify(db).await.unwrap().problems;
-    let mut kinds: Vec<_> = problems.iter().map(OutlierProblem::kind).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
-    kinds
+/// The kinds that `verify` finds, each once, in their order.
+async fn found_kinds(db: &Live) -> Vec<Kind> {
+    kinds(&User::verify(db).await.unwrap().problems)
 }
 
 /// Sound users, then this damage: `verify` finds these kinds; a repair leaves those of the second list, and all
 /// items at their places.
-async fn is_mended(db: &Live, by_hand: Vec<ByHand>, found: &[&str], left: &[&str]) {
+async fn is_mended(db: &Live, by_hand: Vec<ByHand>, found: &[Kind], left: &[Kind]) {
     for name in ["users", "extra_users"] {
         db.collection::<Document>(name).drop().await.unwrap();
     }
@@ -127,24 +124,22 @@ async fn is_mended(db: &Live, by_hand: Vec<ByHand>, found: &[&str], left: &[&str
         };
         users.insert(&user).await.unwrap();
     }
-    assert_eq!(kinds(db).await, [""; 0]);
+    assert_eq!(found_kinds(db).await, []);
     for command in by_hand {
         command.carry_out(db).await;
     }
     let before = stored(db).await;
-    assert_eq!(kinds(db).await, found);
+    assert_eq!(found_kinds(db).await, found);
 
     let repaired = User::repair(db).await.unwrap();
-    let mut kinds_left: Vec<_> = repaired.left.iter().map(OutlierProblem::kind).collect();
-    kinds_left.sort_unstable();
-    kinds_left.dedup();
+    let kinds_left = kinds(&repaired.left);
     assert_eq!(kinds_left, left, "after {found:?}: {:?}", repaired.left);
     assert_eq!(stored(db).await, before, "after {found:?}");
     assert_eq!(User::repair(db).await.unwrap().repaired, [].into());
 }
 
 /// As [`is_mended`], and then the parent reads as a whole, and takes further items at its end.
-async fn is_whole_again(db: &Live, by_hand: Vec<ByHand>, found: &[&str]) {
+async fn is_whole_again(db: &Live, by_hand: Vec<ByHand>, found: &[Kind]) {
     is_mended(db, by_hand, found, &[]).await;
     let users = User::outliers(db).await.unwrap();
     let mut expected: Vec<_> = stored(db).await.remove(&DAMAGED).unwrap();
@@ -159,7 +154,7 @@ async fn is_whole_again(db: &Live, by_hand: Vec<ByHand>, found: &[&str]) {
         .iter()
         .map(|follower| doc! { "user": follower.user });
     let read: Vec<Bson> = read.map(Bson::from).collect();
-    assert_eq!((read, kinds(db).await), (expected, vec![]));
+    assert_eq!((read, found_kinds(db).await), (expected, vec![]));
 }
 
 #[bucket_testkit::test]
@@ -169,18 +164,24 @@ async fn o1_flags_and_totals_are_set_and_no_item_is_lost(db: Live) {
         doc! { "$set": { "has_extras": false } },
         doc! { "$set": { "has_extras": Bson::Null } },
     ] {
-        is_whole_again(&db, vec![Parents(flag)], &["NoFlag"]).await;
+        is_whole_again(&db, vec![Parents(flag)], &[Kind::NoFlag]).await;
     }
     for total in [
         doc! { "$unset": { "all": 1 } },
         doc! { "$set": { "all": "nine" } },
         doc! { "$inc": { "all": -4 } },
     ] {
-        is_whole_again(&db, vec![Parents(total)], &["WrongTotal"]).await;
+        is_whole_again(&db, vec![Parents(total)], &[Kind::WrongTotal]).await;
     }
     let grown =
         doc! { "$push": { "followers": { "$each": followers(&[20, 21]), "$position": 0 } } };
-    is_mended(&db, vec![Parents(grown)], &["TooLarge", "WrongTotal"], &[]).await;
+    is_mended(
+        &db,
+        vec![Parents(grown)],
+        &[Kind::TooLarge, Kind::WrongTotal],
+        &[],
+    )
+    .await;
 }
 
 #[bucket_testkit::test]
@@ -189,10 +190,10 @@ async fn o4_extras_are_put_in_order_and_no_item_is_lost(db: Live) {
     let total = || Parents(doc! { "$inc": { "all": 2 } });
     // Counts and seals that are none.
     let count = |n, count: i32| vec![Extras(n, set(doc! { "count": count }))];
-    is_whole_again(&db, count(2, 9), &["WrongCount"]).await;
-    is_whole_again(&db, count(0, 1), &["WrongCount"]).await;
+    is_whole_again(&db, count(2, 9), &[Kind::WrongCount]).await;
+    is_whole_again(&db, count(0, 1), &[Kind::WrongCount]).await;
     let sealed = vec![Extras(1, set(doc! { "sealed": "x" }))];
-    is_whole_again(&db, sealed, &["WrongSeal"]).await;
+    is_whole_again(&db, sealed, &[Kind::WrongSeal]).await;
     // Two open ones: the index that refuses them was dropped.
     let two = vec![
         DropIndex("bucket_open"),
@@ -200,22 +201,27 @@ async fn o4_extras_are_put_in_order_and_no_item_is_lost(db: Live) {
         Insert(page(4, &[21])),
         total(),
     ];
-    is_whole_again(&db, two, &["SeveralOpen"]).await;
+    is_whole_again(&db, two, &[Kind::SeveralOpen]).await;
     // An item was taken out by hand, and the next one would come before those of the later documents.
     let taken = |n| {
         let taken = doc! { "$pop": { "followers_extra": 1 }, "$inc": { "count": -1 } };
         vec![Extras(n, taken), Parents(doc! { "$inc": { "all": -1 } })]
     };
-    is_whole_again(&db, taken(0), &["OpenBeforeLast"]).await;
-    is_whole_again(&db, taken(1), &["OpenBeforeLast"]).await;
+    is_whole_again(&db, taken(0), &[Kind::OpenBeforeLast]).await;
+    is_whole_again(&db, taken(1), &[Kind::OpenBeforeLast]).await;
     is_whole_again(&db, taken(2), &[]).await;
     // Both at once: one repair solves what the other leaves.
     let both = taken(0).into_iter();
     let both = both.chain([DropIndex("bucket_open")]).chain(taken(1));
-    is_whole_again(&db, both.collect(), &["OpenBeforeLast", "SeveralOpen"]).await;
+    is_whole_again(
+        &db,
+        both.collect(),
+        &[Kind::OpenBeforeLast, Kind::SeveralOpen],
+    )
+    .await;
     // Numbers that are missing stay so, and nothing comes before what is there.
     let gap = vec![Insert(page(7, &[20, 21])), total()];
-    is_mended(&db, gap, &["Gap"], &["Gap"]).await;
+    is_mended(&db, gap, &[Kind::Gap], &[Kind::Gap]).await;
 }
 
 #[bucket_testkit::test]
@@ -248,50 +254,52 @@ async fn o1_what_nobody_can_guess_stays_as_it_is(db: Live) {
             count(4),
         ],
     ] {
-        is_mended(&db, by_hand, &["Twins"], &["Twins"]).await;
+        is_mended(&db, by_hand, &[Kind::Twins], &[Kind::Twins]).await;
     }
     let problems = User::verify(&db).await.unwrap().problems;
-    let twins = |identity: i64, places: &[u64], pages: [i64; 2]| OutlierProblem::Twins {
-        parent: DAMAGED.into(),
-        identity: identity.into(),
-        places: places.to_vec(),
-        extras: pages.map(|n| page_id(n).into()).to_vec(),
+    let twins = |identity: i64, own: &str, pages: [i64; 2]| {
+        let [first, second] = pages.map(|n| format!("extras document {:?}", page_id(n)));
+        let text = format!("identity Long(\"{identity}\"): {own}{first}, {second};");
+        expected(Kind::Twins, [DAMAGED], &*DAMAGED.to_string(), text)
     };
-    assert_eq!(problems, [twins(1, &[1], [3, 4]), twins(8, &[], [2, 3])]);
+    let twins = [twins(1, "item 1 (from 0), ", [3, 4]), twins(8, "", [2, 3])];
+    assert_found(&problems, &twins);
 
     // Within one extras document.
     let within = Extras(
         2,
         doc! { "$set": { "followers_extra": followers(&[7, 7]) } },
     );
-    is_mended(&db, vec![within], &["Twins"], &["Twins"]).await;
+    is_mended(&db, vec![within], &[Kind::Twins], &[Kind::Twins]).await;
     let problems = User::verify(&db).await.unwrap().problems;
-    let is_within = |problem: &OutlierProblem| {
-        matches!(problem, OutlierProblem::Extras(BucketProblem::Twins { .. }))
-    };
-    assert!(
-        problems.len() == 1 && is_within(&problems[0]),
-        "{problems:?}"
-    );
+    let (page, key) = (page_id(2), DAMAGED.to_string());
+    let twins = expected(Kind::Twins, [page], &*key, "in the extras");
+    assert_found(&problems, &[twins]);
 
     let nameless = || vec![Parents(doc! { "$unset": { "name": 1 } })];
     is_mended(
         &db,
         nameless(),
-        &["UnreadableParent"],
-        &["UnreadableParent"],
+        &[Kind::UnreadableParent],
+        &[Kind::UnreadableParent],
     )
     .await;
     let item = Parents(doc! { "$set": { "followers.1": 5 } });
-    is_mended(&db, vec![item], &["UnreadableItem"], &["UnreadableItem"]).await;
+    is_mended(&db, vec![item], &[Kind::Unreadable], &[Kind::Unreadable]).await;
     let extra = Extras(1, doc! { "$set": { "followers_extra.1": 5 } });
-    is_mended(&db, vec![extra], &["Unreadable"], &["Unreadable"]).await;
-    is_mended(&db, vec![DeleteParent], &["NoParent"], &["NoParent"]).await;
+    is_mended(&db, vec![extra], &[Kind::Unreadable], &[Kind::Unreadable]).await;
+    is_mended(
+        &db,
+        vec![DeleteParent],
+        &[Kind::NoParent],
+        &[Kind::NoParent],
+    )
+    .await;
 
     // What can be mended of an unreadable parent is.
     let unset = doc! { "$unset": { "name": 1, "has_extras": 1, "all": 1 } };
-    let found = ["NoFlag", "UnreadableParent", "WrongTotal"];
-    is_mended(&db, vec![Parents(unset)], &found, &["UnreadableParent"]).await;
+    let found = [Kind::NoFlag, Kind::UnreadableParent, Kind::WrongTotal];
+    is_mended(&db, vec![Parents(unset)], &found, &[Kind::UnreadableParent]).await;
 }
 
 /// Pages fill, open and lose items while they are read.

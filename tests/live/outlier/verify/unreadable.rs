@@ -1,12 +1,13 @@
 //! O1: what the struct cannot read is a problem of its own each, hides no other, and is never lost.
 
 use bucket_runtime::{
-    BucketProblem, Outlier, OutlierProblem,
+    Outlier, Problem, ProblemKind as Kind,
     mongodb::bson::{Bson, Document, doc, oid::ObjectId},
 };
 use serde::{Deserialize, Serialize};
 
 use crate::support::database::{Live, documents};
+use crate::support::problems::{assert_found, expected};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
 #[outlier(
@@ -52,22 +53,22 @@ fn buyer(n: i32) -> Buyer {
     }
 }
 
-fn unreadable(parent: impl Into<Bson>) -> (Bson, &'static str, Option<u64>) {
-    (parent.into(), "UnreadableParent", None)
+fn unreadable(parent: impl Into<Bson>) -> (Bson, Kind, Option<u64>) {
+    (parent.into(), Kind::UnreadableParent, None)
 }
 
-fn item(parent: impl Into<Bson>, place: u64) -> (Bson, &'static str, Option<u64>) {
-    (parent.into(), "UnreadableItem", Some(place))
+fn item(parent: impl Into<Bson>, place: u64) -> (Bson, Kind, Option<u64>) {
+    (parent.into(), Kind::Unreadable, Some(place))
 }
 
 /// The document, the kind and the item's place of a problem.
-fn facts(problem: &OutlierProblem) -> (Bson, &'static str, Option<u64>) {
-    let place = match problem {
-        OutlierProblem::UnreadableItem { place, .. }
-        | OutlierProblem::Extras(BucketProblem::Unreadable { place, .. }) => Some(*place),
-        _ => None,
-    };
-    (problem.ids()[0].clone(), problem.kind(), place)
+fn facts(problem: &Problem) -> (Bson, Kind, Option<u64>) {
+    let text = problem.to_string();
+    let place = text
+        .split_once("item ")
+        .filter(|_| problem.kind == Kind::Unreadable);
+    let place = place.and_then(|(_, place)| place.split_once(" (from 0)")?.0.parse().ok());
+    (problem.ids[0].clone(), problem.kind, place)
 }
 
 fn sorted<T>(mut all: Vec<(Bson, T, Option<u64>)>) -> Vec<(Bson, T, Option<u64>)> {
@@ -76,7 +77,7 @@ fn sorted<T>(mut all: Vec<(Bson, T, Option<u64>)>) -> Vec<(Bson, T, Option<u64>)
 }
 
 /// Changes of a parent by hand, and the problems that follow.
-type Damage = (Document, Vec<(Bson, &'static str, Option<u64>)>);
+type Damage = (Document, Vec<(Bson, Kind, Option<u64>)>);
 
 fn damages() -> Vec<Damage> {
     let set = |name: &str, value: Bson| doc! { "$set": { name: value } };
@@ -112,7 +113,7 @@ fn damages() -> Vec<Damage> {
 }
 
 /// Foreign parents and extras documents, and the problems that they are.
-async fn add_foreign(db: &Live) -> Vec<(Bson, &'static str, Option<u64>)> {
+async fn add_foreign(db: &Live) -> Vec<(Bson, Kind, Option<u64>)> {
     let id = ObjectId::from_bytes([1; 12]);
     let ids: [Bson; 2] = [id.into(), "4".into()];
     let parents = db.collection::<Document>("sales");
@@ -135,11 +136,11 @@ async fn add_foreign(db: &Live) -> Vec<(Bson, &'static str, Option<u64>)> {
         .await
         .unwrap();
     let of_extras = [
-        ("manual", "Unreadable", Some(1)),
-        ("no array", "NoArray", None),
-        ("no key", "NoKey", None),
-        ("other key", "NoKey", None),
-        ("100_0000000000", "Unreadable", Some(1)),
+        ("manual", Kind::Unreadable, Some(1)),
+        ("no array", Kind::NoArray, None),
+        ("no key", Kind::NoKey, None),
+        ("other key", Kind::NoKey, None),
+        ("100_0000000000", Kind::Unreadable, Some(1)),
     ];
     let of_extras = of_extras.map(|(id, kind, place)| (id.into(), kind, place));
     (ids.into_iter().map(unreadable)).chain(of_extras).collect()
@@ -179,7 +180,7 @@ async fn each_unreadable_parent_and_item_is_listed_and_stays(db: Live) {
     assert_eq!(found.items, (items + 8 + 2 * 4 + 4 * 2) as u64);
     let facts = found.problems.iter().map(facts).collect();
     assert_eq!(sorted(facts), sorted(expected), "{:#?}", found.problems);
-    assert!(!found.problems.iter().any(OutlierProblem::is_repairable));
+    assert!(!found.problems.iter().any(Problem::is_repairable));
 
     let before = (
         documents(books.collection()).await,
@@ -187,7 +188,7 @@ async fn each_unreadable_parent_and_item_is_listed_and_stays(db: Live) {
     );
     let repaired = Book::repair(&db).delete_orphans(true).await.unwrap();
     assert_eq!(repaired.repaired, [].into());
-    let texts = |problems: &[OutlierProblem]| {
+    let texts = |problems: &[Problem]| {
         let mut texts: Vec<_> = problems.iter().map(ToString::to_string).collect();
         texts.sort();
         texts
@@ -217,13 +218,10 @@ async fn unreadable_items_are_split_as_they_are(db: Live) {
     parents.insert_one(book).await.unwrap();
 
     let repaired = Book::repair(&db).await.unwrap();
-    assert_eq!(repaired.repaired, [("TooLarge", 1)].into());
-    let kinds: Vec<_> = repaired.left.iter().map(OutlierProblem::kind).collect();
-    let of_extras = ["Unreadable"; 2];
-    assert_eq!(
-        kinds,
-        [&["UnreadableItem", "UnreadableParent"][..], &of_extras].concat()
-    );
+    assert_eq!(repaired.repaired, [(Kind::TooLarge, 1)].into());
+    let kinds: Vec<_> = repaired.left.iter().map(|problem| problem.kind).collect();
+    let of_parent = [Kind::Unreadable, Kind::UnreadableParent];
+    assert_eq!(kinds, [of_parent, [Kind::Unreadable; 2]].concat());
     let stored = documents(&parents).await;
     let mut all = stored[0].get_array("buyers").unwrap().clone();
     for page in documents(&db.collection::<Document>(Book::SPEC.extras)).await {
@@ -259,20 +257,17 @@ async fn a_parent_that_the_struct_reads_is_no_problem(db: Live) {
     assert_eq!(changed.await.unwrap().modified_count, 4);
     let mut found = Tag::verify(&db).await.unwrap().problems;
     // The shards of a cluster answer in any order.
-    found[1..].sort_by_key(|problem| problem.ids()[0].to_string());
-    let wrong = |id: &str, items| OutlierProblem::WrongTotal {
-        parent: id.into(),
-        total: Bson::Null,
-        items,
+    found[1..].sort_by_key(|problem| problem.ids[0].to_string());
+    let wrong = |id, items| {
+        let text = format!("is null, but it has {items} items");
+        expected(Kind::WrongTotal, [id], id, text)
     };
-    let (foreign, wrong) = (
-        [found[0].clone()],
-        [wrong("a", 0), wrong("b", 2), wrong("c", 5)],
-    );
-    assert_eq!(foreign[0].kind(), "UnreadableParent");
-    assert_eq!(found[1..], wrong);
+    let foreign = [found[0].clone()];
+    let wrong = [wrong("a", 0), wrong("b", 2), wrong("c", 5)];
+    assert_eq!(foreign[0].kind, Kind::UnreadableParent);
+    assert_found(&found[1..], &wrong);
     let repaired = Tag::repair(&db).await.unwrap();
-    assert_eq!(repaired.repaired, [("WrongTotal", 3)].into());
+    assert_eq!(repaired.repaired, [(Kind::WrongTotal, 3)].into());
     assert_eq!(repaired.left, foreign);
 }
 
@@ -290,27 +285,14 @@ async fn extras_without_a_parent_stay_until_they_are_to_be_deleted(db: Live) {
     }
     let gone = books.collection().delete_one(doc! { "_id": 1_i64 });
     assert_eq!(gone.await.unwrap().deleted_count, 1);
-    let orphans = OutlierProblem::NoParent {
-        parent: 1_i64.into(),
-        documents: 3,
-        items: 5,
-    };
+    let text = "has 5 items in 3 extras documents";
+    let orphans = expected(Kind::NoParent, [1_i64], "1", text);
     let before = documents(books.extras_collection()).await;
     let repaired = Book::repair(&db).await.unwrap();
-    assert_eq!(
-        (repaired.repaired, &repaired.left),
-        ([].into(), &vec![orphans.clone()])
-    );
+    assert_eq!(repaired.repaired, [].into());
+    assert_found(&repaired.left, &[orphans]);
     assert_eq!(documents(books.extras_collection()).await, before);
-    assert_eq!(
-        (orphans.kind(), orphans.key().as_deref()),
-        ("NoParent", Some("1"))
-    );
-    let text = orphans.to_string();
-    assert!(
-        text.contains("5 items in 3 extras documents") && text.contains("`delete_orphans`"),
-        "{text}"
-    );
+    assert!(repaired.left[0].remedy().contains("`delete_orphans`"));
 
     // A parent that is inserted again gets its items back.
     let parent = doc! { "_id": 1_i64, "title": "", "buyers": [] };
@@ -318,7 +300,7 @@ async fn extras_without_a_parent_stay_until_they_are_to_be_deleted(db: Live) {
     let repaired = Book::repair(&db).await.unwrap();
     assert_eq!(
         (repaired.repaired, repaired.left),
-        ([("NoFlag", 1)].into(), vec![])
+        ([(Kind::NoFlag, 1)].into(), vec![])
     );
     let all = books.get_all(&1).await.unwrap().unwrap();
     assert_eq!(all.buyers, book(1).buyers[3..]);
@@ -329,7 +311,7 @@ async fn extras_without_a_parent_stay_until_they_are_to_be_deleted(db: Live) {
     assert_eq!(repaired.deleted_items, 5);
     assert_eq!(
         (repaired.repaired, repaired.left),
-        ([("NoParent", 1)].into(), vec![])
+        ([(Kind::NoParent, 1)].into(), vec![])
     );
     assert_eq!(books.get_all(&2).await.unwrap(), Some(book(2)));
     assert_eq!(Book::verify(&db).await.unwrap().items, 8);

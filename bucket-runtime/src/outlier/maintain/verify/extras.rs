@@ -4,21 +4,20 @@
 use mongodb::bson::{Bson, Document, RawDocument, RawDocumentBuf, doc};
 
 use super::{
-    OutlierProblem as Problem, VerifiedOutliers,
-    problem::text,
-    rows::{count_of, id_of, rows},
+    VerifiedOutliers,
+    rows::{count_of, id_of, of_parent, rows, text},
 };
 use crate::{
     Result,
-    error::error_text,
-    maintain::verify::BucketProblem,
+    error::{count as counted, error_text},
+    maintain::verify::{Problem, ProblemKind as Kind},
     outlier::{
         Outlier, collections::OutlierCollections, command::array_length, extra::ExtraItem,
         read::unreadable::array,
     },
     schema::{key::KeyField, spec::OutlierSpec},
     server::Server,
-    value::{bytes, unreadable::Attempted},
+    value::{bytes, shell::shell, unreadable::Attempted},
 };
 
 /// Counts the extras documents and their items.
@@ -53,12 +52,14 @@ pub(super) async fn find_lonely<T: Outlier>(
             let parent = id_of(&row);
             T::Id::from_bson(parent.clone())?;
             Some(match array(&row, "parent") {
-                Some(found) if found.is_empty() => Problem::NoParent {
-                    parent,
-                    documents: count_of(&row, "documents"),
-                    items: count_of(&row, "items"),
-                },
-                _ => Problem::NoFlag { parent },
+                Some(found) if found.is_empty() => of_parent(Kind::NoParent, parent, |parent| {
+                    let items = counted(count_of(&row, "items"), "item");
+                    let documents = counted(count_of(&row, "documents"), "extras document");
+                    format!("parent {parent} does not exist, but has {items} in {documents}")
+                }),
+                _ => of_parent(Kind::NoFlag, parent, |parent| {
+                    format!("parent {parent} has extras but no flag")
+                }),
             })
         })
         .collect())
@@ -94,34 +95,39 @@ pub(super) async fn verify_uncounted<T: Outlier>(extras: &Server) -> Result<Vec<
         .await?;
     let mut problems = Vec::new();
     while let Some(row) = rows.next_decoded().await? {
-        problems.extend(unreadable::<T>(&row).into_iter().map(Problem::Extras));
+        problems.extend(unreadable::<T>(&row));
     }
     Ok(problems)
 }
 
 /// The parts of an extras document that cannot be read.
-fn unreadable<T: Outlier>(row: &RawDocument) -> Vec<BucketProblem> {
+fn unreadable<T: Outlier>(row: &RawDocument) -> Vec<Problem> {
     let bucket = id_of(row);
     let spec = &T::SPEC;
     let parent = row.get(spec.reference).ok().flatten();
     let parent = parent.and_then(|parent| Bson::try_from(parent).ok());
     let key = parent.as_ref().map(text).unwrap_or_default();
+    let items = spec.extra_items;
+    let problem = |kind, text: String| {
+        Problem::new(kind, [bucket.clone()], Some(key.clone()), text).in_extras()
+    };
+    let id = shell(&bucket);
     match bytes::read::<Attempted<ExtraItem<T>>>(row.as_bytes()) {
         Ok(read) => (read.sifted().1.into_iter())
-            .map(|item| BucketProblem::Unreadable {
-                bucket: bucket.clone(),
-                key: key.clone(),
-                place: item.place,
-                error: error_text(&item.error),
+            .map(|item| {
+                let (place, error) = (item.place, error_text(&item.error));
+                let text = format!("item {place} (from 0) of bucket {id} cannot be read: {error}");
+                problem(Kind::Unreadable, text)
             })
             .collect(),
-        Err(_) if array(row, spec.extra_items).is_none() => {
-            let array = spec.extra_items;
-            vec![BucketProblem::NoArray { bucket, key, array }]
+        Err(_) if array(row, items).is_none() => {
+            let text = format!("`{items}` of the document with _id {id} is not an array of items");
+            vec![problem(Kind::NoArray, text)]
         }
-        Err(_) => vec![BucketProblem::NoKey {
-            bucket,
-            field: spec.reference,
-        }],
+        Err(_) => {
+            let field = spec.reference;
+            let text = format!("the document with _id {id} has no readable `{field}`");
+            vec![problem(Kind::NoKey, text)]
+        }
     }
 }

@@ -2,10 +2,15 @@
 
 use mongodb::bson::{Bson, RawDocument, RawDocumentBuf};
 
-use super::{OutlierProblem as Problem, VerifiedOutliers, rows::id_of, twins::find_twins};
+use super::{
+    VerifiedOutliers,
+    rows::{id_of, of_parent},
+    twins::{KnownTwins, find_twins},
+};
 use crate::{
     Result,
-    error::error_text,
+    error::{count, error_text},
+    maintain::verify::{Problem, ProblemKind},
     outlier::{
         Outlier, Outliers,
         read::unreadable::{array, replace_field, sift},
@@ -18,6 +23,7 @@ use crate::{
 pub(super) async fn verify<T: Outlier>(
     outliers: &Outliers<T>,
     verified: &mut VerifiedOutliers,
+    known: &mut KnownTwins,
 ) -> Result<()> {
     let parents = outliers.collections.parents.target();
     let all = parents.pipeline([]).read_primary().allow_disk_use();
@@ -26,7 +32,9 @@ pub(super) async fn verify<T: Outlier>(
         verified.parents += 1;
         verified.items += length(&row, T::SPEC.items);
         verified.problems.extend(problems::<T>(&row));
-        verified.problems.extend(find_twins(outliers, &row).await?);
+        verified
+            .problems
+            .extend(find_twins(outliers, &row, known).await?);
     }
     Ok(())
 }
@@ -39,13 +47,16 @@ fn problems<T: Outlier>(row: &RawDocument) -> Vec<Problem> {
             Err(error) => error_text(&error),
             Ok(_) => "`_id` has another type".to_owned(),
         };
-        return vec![Problem::UnreadableParent { parent, error }];
+        return vec![unreadable_parent(parent, &error)];
     }
     let mut problems = unreadable::<T>(row, &parent);
     let items = length(row, T::SPEC.items);
     let is_heavy = items > 0 && row.as_bytes().len() as u64 > T::SPEC.max_bytes.into();
     if items > T::SPEC.threshold.into() || is_heavy {
-        problems.push(Problem::TooLarge { parent, items });
+        let items = count(items, "item");
+        problems.push(of_parent(ProblemKind::TooLarge, parent, |parent| {
+            format!("parent {parent} with {items} exceeds the threshold or `max_bytes`")
+        }));
     }
     problems
 }
@@ -59,16 +70,22 @@ fn unreadable<T: Outlier>(row: &RawDocument, parent: &Bson) -> Vec<Problem> {
         Some(row) => sift::<T>(&row),
         None => sift::<T>(row),
     };
-    let items = items.into_iter().map(|item| Problem::UnreadableItem {
-        parent: parent.clone(),
-        place: item.place,
-        error: error_text(&item.error),
+    let items = items.into_iter().map(|item| {
+        of_parent(ProblemKind::Unreadable, parent.clone(), |parent| {
+            let (place, error) = (item.place, error_text(&item.error));
+            format!("item {place} (from 0) of parent {parent} cannot be read: {error}")
+        })
     });
-    let whole = read.err().map(|error| Problem::UnreadableParent {
-        parent: parent.clone(),
-        error: error_text(&error),
-    });
+    let whole = read
+        .err()
+        .map(|error| unreadable_parent(parent.clone(), &error_text(&error)));
     items.chain(whole).collect()
+}
+
+fn unreadable_parent(parent: Bson, error: &str) -> Problem {
+    of_parent(ProblemKind::UnreadableParent, parent, |parent| {
+        format!("parent {parent} cannot be read: {error}")
+    })
 }
 
 /// Adds a total to a parent that has none: that is another kind of problem.

@@ -2,7 +2,12 @@
 
 use mongodb::bson::{Bson, Document, RawDocument, RawDocumentBuf};
 
-use crate::{Result, server::target::Target, value::element::whole};
+use crate::{
+    Result,
+    maintain::verify::{Problem, ProblemKind},
+    server::target::Target,
+    value::{element::whole, shell::shell},
+};
 
 /// All results of a pipeline, as the primary has them.
 pub(in crate::outlier::maintain) async fn rows(
@@ -25,4 +30,28 @@ pub(in crate::outlier::maintain) fn count_of(row: &RawDocument, name: &str) -> u
     let number = row.get(name).ok().flatten();
     let number = number.and_then(|number| whole(&Bson::try_from(number).ok()?));
     number.and_then(|n| u64::try_from(n).ok()).unwrap_or(0)
+}
+
+/// A problem of a parent, whose text names it.
+pub(super) fn of_parent(
+    kind: ProblemKind,
+    parent: Bson,
+    problem: impl FnOnce(String) -> String,
+) -> Problem {
+    Problem::of(kind, &parent, text(&parent), problem).in_parents()
+}
+
+/// An id as readable text, as keys of extras are shown.
+pub(super) fn text(id: &Bson) -> String {
+    match id {
+        Bson::String(text) => text.clone(),
+        Bson::Int32(number) => number.to_string(),
+        Bson::Int64(number) => number.to_string(),
+        Bson::ObjectId(id) => id.to_hex(),
+        Bson::Binary(binary) => match binary.to_uuid() {
+            Ok(uuid) => uuid.to_string(),
+            Err(_) => shell(id),
+        },
+        other => shell(other),
+    }
 }

@@ -4,12 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mongodb::bson::{Bson, Document, RawDocument, doc};
 
-use super::{
-    OutlierProblem as Problem,
-    rows::{id_of, rows},
-};
+use super::rows::{id_of, of_parent, rows};
 use crate::{
     Result,
+    maintain::verify::{Problem, ProblemKind},
     outlier::{
         Outlier, Outliers, parent_handle::held, read::unreadable::array,
         write::ITEMS_PER_COMPARISON,
@@ -17,7 +15,7 @@ use crate::{
     protocol::command::{equality, identity, identity_path},
     schema::{key::KeyField, spec::OutlierSpec},
     server::target::Target,
-    value::element::comparable,
+    value::{element::comparable, shell::shell},
 };
 
 /// The items of a parent's array that have the same identity: their places, and the extras documents with further ones.
@@ -28,10 +26,14 @@ struct Holders {
     extras: Vec<Bson>,
 }
 
+/// The parents and the identities of the twins that were found.
+pub(in crate::outlier::maintain) type KnownTwins = BTreeSet<(String, String)>;
+
 /// Finds the identities that two items of the parent's array have, or one of them and one of the extras.
 pub(super) async fn find_twins<T: Outlier>(
     outliers: &Outliers<T>,
     row: &RawDocument,
+    known: &mut KnownTwins,
 ) -> Result<Vec<Problem>> {
     let parent = id_of(row);
     let (Some(field), Some(items)) = (T::SPEC.unique, array(row, T::SPEC.items)) else {
@@ -55,13 +57,28 @@ pub(super) async fn find_twins<T: Outlier>(
     }
     let twins = held.into_values();
     let twins = twins.filter(|it| it.places.len() > 1 || !it.extras.is_empty());
-    let twins = twins.map(|it| Problem::Twins {
-        parent: parent.clone(),
-        identity: it.identity,
-        places: it.places,
-        extras: it.extras,
+    let twins = twins.map(|it| {
+        known.insert(pair(&parent, &it.identity));
+        it.problem(parent.clone())
     });
     Ok(twins.collect())
+}
+
+fn pair(parent: &Bson, identity: &Bson) -> (String, String) {
+    (comparable(parent), comparable(identity))
+}
+
+impl Holders {
+    fn problem(self, parent: Bson) -> Problem {
+        let own = (self.places.iter()).map(|place| format!("item {place} (from 0)"));
+        let extras = self.extras.iter().map(shell);
+        let extras = extras.map(|id| format!("extras document {id}"));
+        let places = own.chain(extras).collect::<Vec<_>>().join(", ");
+        let identity = shell(&self.identity);
+        of_parent(ProblemKind::Twins, parent, |parent| {
+            format!("several items of parent {parent} have the identity {identity}: {places}")
+        })
+    }
 }
 
 /// The identities that items of the parent's array and of the extras have, each with the id of an extras document. An
@@ -103,19 +120,11 @@ async fn find_in_both<T: Outlier>(
 /// hold, too, are known.
 pub(super) async fn find_in_extras<T: Outlier>(
     extras: Target<'_>,
-    known: &[Problem],
+    known: &KnownTwins,
 ) -> Result<Vec<Problem>> {
     let Some(field) = T::SPEC.unique else {
         return Ok(Vec::new());
     };
-    let pair = |parent: &Bson, identity: &Bson| (comparable(parent), comparable(identity));
-    let known = known.iter().filter_map(|problem| match problem {
-        Problem::Twins {
-            parent, identity, ..
-        } => Some(pair(parent, identity)),
-        _ => None,
-    });
-    let known: BTreeSet<_> = known.collect();
     let path = identity_path(T::SPEC.extra_items, field);
     let mut problems = Vec::new();
     for row in rows(extras, group_in_extras(&T::SPEC, &path)).await? {
@@ -142,12 +151,12 @@ pub(super) async fn find_in_extras<T: Outlier>(
         }
         let holders = rows(extras, holders).await?;
         if holders.len() > 1 {
-            problems.push(Problem::Twins {
-                parent,
+            let twins = Holders {
                 identity,
                 places: Vec::new(),
                 extras: holders.iter().map(|row| id_of(row)).collect(),
-            });
+            };
+            problems.push(twins.problem(parent));
         }
     }
     Ok(problems)

@@ -3,12 +3,13 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use bucket_runtime::{
-    Bucket, BucketProblem as Problem,
-    mongodb::bson::{Bson, DateTime, doc},
+    Bucket, ProblemKind as Kind,
+    mongodb::bson::{DateTime, doc},
 };
 use tokio::sync::RwLock;
 
 use super::{Reading, reading};
+use crate::support::problems::{assert_found, expected};
 use crate::{
     maintain::verify::damage::{Numbered, Windowed, damage, healthy, id, raw, verify},
     support::{
@@ -23,14 +24,14 @@ async fn an_item_outside_its_window_is_listed(db: Live) {
     let late = DateTime::from_millis(3_600_000);
     let update = doc! { "$set": { "items.2.at": late } };
     let bucket = id(&damage(&notes, doc! { "topic": "a_b", "count": 3 }, update).await);
-    let key = "a_b, 1".to_owned();
-    let problem = Problem::OutsideWindow {
-        bucket,
-        key,
-        place: 2,
-        time: late,
-    };
-    assert_eq!(verify(&notes).await, std::slice::from_ref(&problem));
+    let problem = expected(Kind::OutsideWindow, [bucket], "a_b, 1", "item 2 (from 0)");
+    let found = verify(&notes).await;
+    assert_found(&found, &[problem]);
+    let problem = &found[0];
+    assert!(
+        problem.to_string().contains("is of new Date(3600000)"),
+        "{problem}"
+    );
     assert!(!problem.is_repairable());
     let is_late = Windowed::FIELDS.at.eq(late);
     let hours = items(&notes, ("a_b", &1)).await.len();
@@ -60,30 +61,26 @@ async fn a_gap_in_the_numbers_is_listed_and_a_later_beginning_is_none(db: Live) 
     remove("a_7_0000000004").await;
     remove("a_7_0000000005").await;
     remove("a%5Fb_1_0000000007").await;
-    let gap = |key: &str, ids: [&str; 2], missing| Problem::Gap {
-        key: key.to_owned(),
-        beside: ids.map(Bson::from),
-        missing,
-    };
-    let expected = [
-        gap("a, 7", ["a_7_0000000003", "a_7_0000000006"], 2),
-        gap("a_b, 1", ["a%5Fb_1_0000000006", "a%5Fb_1_0000000008"], 1),
+    let gap = |key, ids: [&str; 2], missing| expected(Kind::Gap, ids, key, missing);
+    let gaps = [
+        gap(
+            "a, 7",
+            ["a_7_0000000003", "a_7_0000000006"],
+            "2 numbers are missing",
+        ),
+        gap(
+            "a_b, 1",
+            ["a%5Fb_1_0000000006", "a%5Fb_1_0000000008"],
+            "1 number is missing",
+        ),
     ];
-    assert_eq!(verify(&notes).await, expected);
+    assert_found(&verify(&notes).await, &gaps);
     assert_eq!(notes.page(("a", &7), 5).await.unwrap().map(drop), None);
-    assert!(
-        expected[0].to_string().contains("2 numbers are missing"),
-        "{}",
-        expected[0]
-    );
-    assert_eq!(expected[1].ids().len(), 2);
     let left = Numbered::repair_in(notes.collection().clone())
         .await
         .unwrap();
-    assert_eq!(
-        (left.repaired, left.left),
-        (BTreeMap::new(), expected.to_vec())
-    );
+    assert_eq!(left.repaired, BTreeMap::new());
+    assert_found(&left.left, &gaps);
 }
 
 /// 8 writers append one by one, in batches and as whole buckets; they edit and remove.
