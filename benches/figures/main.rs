@@ -30,6 +30,7 @@ mod pushes;
 mod resident;
 mod rollup;
 mod sizes;
+mod statements;
 mod steady;
 mod stream;
 mod traced;
@@ -76,7 +77,7 @@ async fn run(options: Options) -> Result<()> {
     let report = Report::begin(options);
     let server = Server::start().await?;
     let bench = Bench::new(&server, report.clone()).await?;
-    let themes: [Theme; 27] = [
+    let themes: [Theme; 28] = [
         // First, since memory that another theme has freed would not count.
         long_load::THEME,
         append::THEME,
@@ -84,6 +85,7 @@ async fn run(options: Options) -> Result<()> {
         hot::THEME,
         steady::THEME,
         many_keys::THEME,
+        statements::THEME,
         curve::THEME,
         processes::THEME,
         handles::THEME,
