@@ -26,7 +26,7 @@ use proc_macro::TokenStream;
 use proc_macro2::TokenStream as TokenStream2;
 use syn::DeriveInput;
 
-use crate::{errors::Errors, model::part::Whole};
+use crate::errors::Errors;
 
 /// Stores a struct in buckets: see `bucket_runtime::Bucket`, which re-exports this derive.
 #[cfg(not(fuzzing))]
@@ -43,25 +43,11 @@ pub fn derive_outlier(input: TokenStream) -> TokenStream {
     outlier(input.into()).into()
 }
 
-/// Reads some fields of an item: see `bucket_runtime::BucketPart`, which re-exports this derive.
+/// Reads some fields of an item or a parent: see `bucket_runtime::Part`, which re-exports this derive.
 #[cfg(not(fuzzing))]
-#[proc_macro_derive(BucketPart, attributes(part, serde))]
-pub fn derive_bucket_part(input: TokenStream) -> TokenStream {
-    bucket_part(input.into()).into()
-}
-
-/// Reads some fields of a parent: see `bucket_runtime::OutlierPart`, which re-exports this derive.
-#[cfg(not(fuzzing))]
-#[proc_macro_derive(OutlierPart, attributes(part, serde))]
-pub fn derive_outlier_part(input: TokenStream) -> TokenStream {
-    outlier_part(input.into()).into()
-}
-
-/// Reads some fields of an item of a parent: see `bucket_runtime::ItemPart`, which re-exports this derive.
-#[cfg(not(fuzzing))]
-#[proc_macro_derive(ItemPart, attributes(part, serde))]
-pub fn derive_item_part(input: TokenStream) -> TokenStream {
-    item_part(input.into()).into()
+#[proc_macro_derive(Part, attributes(part, serde))]
+pub fn derive_part(input: TokenStream) -> TokenStream {
+    part(input.into()).into()
 }
 
 /// Names the fields inside a value: see `bucket_runtime::Fields`, which re-exports this derive.
@@ -93,22 +79,10 @@ fn outlier(input: TokenStream2) -> TokenStream2 {
     })
 }
 
-fn bucket_part(input: TokenStream2) -> TokenStream2 {
-    part(input, Whole::Bucket)
-}
-
-fn outlier_part(input: TokenStream2) -> TokenStream2 {
-    part(input, Whole::Outlier)
-}
-
-fn item_part(input: TokenStream2) -> TokenStream2 {
-    part(input, Whole::Item)
-}
-
-fn part(input: TokenStream2, whole: Whole) -> TokenStream2 {
+fn part(input: TokenStream2) -> TokenStream2 {
     parsed(input, |input| {
         let mut errors = Errors::new();
-        let model = model::part::PartModel::read(input, whole, &mut errors);
+        let model = model::part::PartModel::read(input, &mut errors);
         match check::part::check(&model, errors) {
             Ok(checked) => expand::part::expand(&checked),
             Err(error) => fallback::part(&model, error),

@@ -198,7 +198,7 @@ fn time(model: &BucketModel<'_>, types: &Types) -> TokenStream {
     quote!(::core::option::Option::Some(#to_datetime(&self.#ident)))
 }
 
-/// The `impl`s of the traits that say what the struct has: time windows, and an identity of its items.
+/// The `impl`s of the traits that say what the struct has: fields, time windows, and an identity of its items.
 pub(crate) fn markers(model: &BucketModel<'_>, clause: &TokenStream) -> TokenStream {
     let krate = model.attr.krate();
     let ident = &model.input.ident;
@@ -211,7 +211,8 @@ pub(crate) fn markers(model: &BucketModel<'_>, clause: &TokenStream) -> TokenStr
             impl #parameters #krate::#name for #ident #arguments #clause {}
         }
     });
-    implemented.collect()
+    let whole = fields::of_whole(model.input, &krate, "Bucket", clause);
+    implemented.chain([whole]).collect()
 }
 
 fn spec(checked: &BucketChecked<'_>, types: &Types, rollups: &Rollups) -> Spec {

@@ -89,6 +89,29 @@ pub(crate) fn fields<Part>(
     }
 }
 
+/// The `impl` through which parts name the fields; the trait of this name has them.
+pub(crate) fn of_whole(
+    input: &DeriveInput,
+    krate: &Path,
+    name: &str,
+    clause: &TokenStream,
+) -> TokenStream {
+    let (ident, name) = (&input.ident, format_ident!("{name}"));
+    let (parameters, arguments, _) = input.generics.split_for_impl();
+    quote! {
+        #[automatically_derived]
+        impl #parameters #krate::field::StructFields for #ident #arguments #clause {
+            type Fields = <Self as #krate::#name>::Fields;
+            const FIELDS: &'static Self::Fields = &<Self as #krate::#name>::FIELDS;
+        }
+    }
+}
+
+/// Whether a struct has an attribute of this name.
+pub(crate) fn has_attribute(input: &DeriveInput, name: &str) -> bool {
+    input.attrs.iter().any(|attr| attr.path().is_ident(name))
+}
+
 /// The typed field of a stub.
 fn no_field(krate: &Path, ident: &Ident) -> TokenStream {
     quote!(#ident: #krate::__private::no_field())

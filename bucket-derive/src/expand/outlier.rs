@@ -120,10 +120,10 @@ fn outlier_impl(
         |field| types.of(input, field),
         &clause,
     );
-    let identified = identified(checked.model, &clause);
+    let markers = markers(checked.model, &clause);
     quote! {
         #readers
-        #identified
+        #markers
         #[automatically_derived]
         impl #parameters #krate::Outlier for #ident #arguments #clause {
             const SPEC: #krate::OutlierSpec = #spec;
@@ -147,16 +147,21 @@ fn is_identity(field: &Field<'_, Marks>) -> bool {
     field.attr.word("unique").is_some() && field.attr.unique.is_none()
 }
 
-/// The `impl` of the trait that says that items have an identity.
-pub(crate) fn identified(model: &OutlierModel<'_>, clause: &TokenStream) -> Option<TokenStream> {
-    model.items()?.attr.word("unique")?;
-    let krate = model.attr.krate();
-    let ident = &model.input.ident;
-    let (parameters, arguments, _) = model.input.generics.split_for_impl();
-    Some(quote! {
-        #[automatically_derived]
-        impl #parameters #krate::IdentifiedItems for #ident #arguments #clause {}
-    })
+/// The `impl`s of the traits that say what the struct has: fields, and an identity of its items.
+pub(crate) fn markers(model: &OutlierModel<'_>, clause: &TokenStream) -> TokenStream {
+    let (input, krate, ident) = (model.input, model.attr.krate(), &model.input.ident);
+    let (parameters, arguments, _) = input.generics.split_for_impl();
+    let identity = model.items().and_then(|items| items.attr.word("unique"));
+    let identified = identity.map(|_| {
+        quote! {
+            #[automatically_derived]
+            impl #parameters #krate::IdentifiedItems for #ident #arguments #clause {}
+        }
+    });
+    // Parts of a struct that derives both are parts of its items.
+    let is_whole = !fields::has_attribute(input, "bucket");
+    let whole = is_whole.then(|| fields::of_whole(input, &krate, "Outlier", clause));
+    quote!(#identified #whole)
 }
 
 /// The call that names the identity of the items in a spec, if they have one: the stored name of a field of

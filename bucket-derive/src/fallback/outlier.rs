@@ -54,7 +54,7 @@ pub(crate) fn outlier(model: &OutlierModel<'_>, error: Error) -> TokenStream {
         None => quote!(()),
     };
     let clause = generics::where_clause(&predicates);
-    let identified = crate::expand::outlier::identified(model, &clause);
+    let markers = crate::expand::outlier::markers(model, &clause);
     let import = model.attr.import();
     let Fields {
         definition, stubs, ..
@@ -66,7 +66,7 @@ pub(crate) fn outlier(model: &OutlierModel<'_>, error: Error) -> TokenStream {
         const _: () = {
             #import
             #definition
-            #identified
+            #markers
             #[automatically_derived]
             impl #parameters #krate::Outlier for #ident #arguments #clause {
                 const SPEC: #krate::OutlierSpec = ::core::panic!();

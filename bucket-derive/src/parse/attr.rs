@@ -18,7 +18,7 @@ pub(crate) use self::{
     limit::Limit,
     nested::{FIELDS, FieldsAttr},
     outlier::{OUTLIER, OutlierAttr},
-    part::{BUCKET_PART, ITEM_PART, OUTLIER_PART, PartAttr},
+    part::{PART, PartAttr},
     rollup::RollupAttr,
 };
 use crate::{
