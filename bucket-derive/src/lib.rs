@@ -57,53 +57,27 @@ pub fn derive_fields(input: TokenStream) -> TokenStream {
     nested(input.into()).into()
 }
 
-fn bucket(input: TokenStream2) -> TokenStream2 {
-    parsed(input, |input| {
-        let mut errors = Errors::new();
-        let model = model::bucket::BucketModel::read(input, &mut errors);
-        match check::bucket::check(&model, errors) {
-            Ok(checked) => expand::bucket::expand(&checked),
-            Err(error) => fallback::bucket(&model, error),
+/// A derive's stages in order, for each derive.
+macro_rules! derives {
+    ($($stage:ident $model:ident,)+) => {$(
+        fn $stage(input: TokenStream2) -> TokenStream2 {
+            let input = match syn::parse2::<DeriveInput>(input) {
+                Ok(input) => input,
+                Err(error) => return error.into_compile_error(),
+            };
+            let mut errors = Errors::new();
+            let model = model::$stage::$model::read(&input, &mut errors);
+            match check::$stage::check(&model, errors) {
+                Ok(checked) => expand::$stage::expand(&checked),
+                Err(error) => fallback::$stage(&model, error),
+            }
         }
-    })
+    )+};
 }
 
-fn outlier(input: TokenStream2) -> TokenStream2 {
-    parsed(input, |input| {
-        let mut errors = Errors::new();
-        let model = model::outlier::OutlierModel::read(input, &mut errors);
-        match check::outlier::check(&model, errors) {
-            Ok(checked) => expand::outlier::expand(&checked),
-            Err(error) => fallback::outlier(&model, error),
-        }
-    })
-}
-
-fn part(input: TokenStream2) -> TokenStream2 {
-    parsed(input, |input| {
-        let mut errors = Errors::new();
-        let model = model::part::PartModel::read(input, &mut errors);
-        match check::part::check(&model, errors) {
-            Ok(checked) => expand::part::expand(&checked),
-            Err(error) => fallback::part(&model, error),
-        }
-    })
-}
-
-fn nested(input: TokenStream2) -> TokenStream2 {
-    parsed(input, |input| {
-        let mut errors = Errors::new();
-        let model = model::nested::NestedModel::read(input, &mut errors);
-        match check::nested::check(&model, errors) {
-            Ok(()) => expand::nested::expand(&model),
-            Err(error) => fallback::nested(&model, error),
-        }
-    })
-}
-
-fn parsed(input: TokenStream2, derive: impl Fn(&DeriveInput) -> TokenStream2) -> TokenStream2 {
-    match syn::parse2::<DeriveInput>(input) {
-        Ok(input) => derive(&input),
-        Err(error) => error.into_compile_error(),
-    }
+derives! {
+    bucket BucketModel,
+    outlier OutlierModel,
+    part PartModel,
+    nested NestedModel,
 }

@@ -120,7 +120,7 @@ pub use crate::{
         items::{ItemPage, ItemStream, ItemToken},
         page::Page,
         pages::PageStream,
-        part::{PartReader, PartSource},
+        part::{PartField, PartReader, PartSource},
         rollup::{RollupStream, WindowRollup},
         token::InvalidToken,
         watch::{WatchStream, WatchToken},

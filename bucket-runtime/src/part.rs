@@ -70,8 +70,8 @@ use crate::read::part::PartReader;
 ///
 ///     fn read(reader: &PartReader<'_>) -> Result<Self, Error> {
 ///         Ok(Quote {
-///             customer_id: reader.field(&Trade::FIELDS.customer_id, PartSource::value)?,
-///             ticker: reader.field(&Trade::FIELDS.ticker, PartSource::value)?,
+///             customer_id: reader.field(&Trade::FIELDS.customer_id)?.read(PartSource::value)?,
+///             ticker: reader.field(&Trade::FIELDS.ticker)?.read(PartSource::value)?,
 ///         })
 ///     }
 /// }

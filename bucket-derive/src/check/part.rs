@@ -30,13 +30,8 @@ pub(crate) fn check<'a>(
     check_references(&model.fields, &PART, &mut errors);
     check_shared(&model.fields, &PART, &mut errors);
     let required = [("of", "of = Trade".to_owned())];
-    check_required(
-        model.input,
-        &PART,
-        &model.attr.written,
-        &required,
-        &mut errors,
-    );
+    let (input, written) = (model.input, &model.attr.written);
+    check_required(input, &PART, written, &required, &mut errors);
     if is_struct && model.fields.is_empty() {
         let message = "a part has at least one field";
         errors.push(&model.input.ident, message, "add the fields to read");

@@ -27,10 +27,9 @@ pub(crate) fn expand(checked: &PartChecked<'_>) -> TokenStream {
         let ident = field.ident;
         let ty = generics::without_self(field.node.ty.to_token_stream(), &this);
         quote! {
-            #ident: __reader.field::<#ty, _, _, _, _>(
-                &(*__FIELDS).#ident,
-                #private::MaybeRead::<#ty>::__read,
-            )?
+            #ident: __reader
+                .field(&(*__FIELDS).#ident)?
+                .read::<#ty>(#private::MaybeRead::<#ty>::__read)?
         }
     });
     quote! {

@@ -2,7 +2,7 @@
 
 use syn::{DeriveInput, TypePath};
 
-use super::{Field, fields};
+use super::{Field, named, of_struct};
 use crate::{
     errors::Errors,
     parse::{
@@ -24,7 +24,7 @@ impl<'a> PartModel<'a> {
     pub(crate) fn read(input: &'a DeriveInput, errors: &mut Errors) -> Self {
         let attr = PartAttr::parse(input, errors);
         let serde = serde_attr::Container::read(&input.attrs);
-        let fields = fields(input, &PART, &serde, errors, |_, _| ());
+        let fields = named(of_struct(input), &PART, &serde, errors, |_, _| ());
         Self {
             input,
             attr,

@@ -13,7 +13,7 @@ use serde::{
 
 use crate::{
     Bucket, Part,
-    protocol::field::{Field, ReadForm},
+    protocol::field::{Field, FieldReading, ReadForm},
     schema::{key::Key, spec::KeyName},
     value::{
         bytes, direct,
@@ -83,43 +83,28 @@ impl fmt::Debug for PartReader<'_> {
 }
 
 impl<'r> PartReader<'r> {
-    /// The value of a field of the whole struct. `serde` reads it if it is not in the bucket's key, and no function
-    /// of the user's reads it.
+    /// A field of the whole struct, by its typed field.
     ///
     /// # Errors
     ///
-    /// If the value is missing, or there twice, or cannot be read.
-    pub fn field<V: SameAs<F>, T, F: 'static, S, P>(
+    /// If the document has it twice.
+    pub fn field<T, F: 'static, S, P>(
         &self,
         field: &Field<T, F, S, P>,
-        serde: impl FnOnce(PartSource<'r>) -> Result<V, Error>,
-    ) -> Result<V, Error> {
-        if let Some(value) = self.value_in_key(field) {
-            return Ok(V::same(value));
-        }
-        let names = field.names();
+    ) -> Result<PartField<'r, F>, Error> {
+        let (names, reading) = (field.names(), field.reading);
+        let in_key = self.key.filter(|_| field.is_key());
+        let in_key = in_key.and_then(|key| copied(key, field.name()));
+        let found = in_key.is_none().then(|| self.find(names)).transpose()?;
         let source = PartSource {
             name: names.first().copied().unwrap_or(field.name()),
-            found: self.find(names)?,
+            found: found.flatten(),
         };
-        let value = match (field.reading.default, field.reading.form) {
-            (Some(default), _) if source.found.is_none() => default(),
-            (_, ReadForm::Serde) => return serde(source),
-            (_, ReadForm::Date(of_date)) => of_date(source.value()?).map_err(Error::custom)?,
-            (_, ReadForm::Custom(read)) => {
-                let value = read(source.value()?);
-                value.map_err(|error| Error::custom(bytes::reason(&error)))?
-            }
-        };
-        Ok(V::same(value))
-    }
-
-    fn value_in_key<T, F: 'static, S, P>(&self, field: &Field<T, F, S, P>) -> Option<F> {
-        let (names, copy) = self.key.filter(|_| field.is_key())?;
-        let mut value: Option<F> = None;
-        let at = names.iter().position(|key| key.name == field.name())?;
-        copy(at, &mut value);
-        value
+        Ok(PartField {
+            in_key,
+            source,
+            reading,
+        })
     }
 
     /// The field with one of these names. As with serde, there may be only one.
@@ -135,6 +120,51 @@ impl<'r> PartReader<'r> {
             }
         }
         Ok(found)
+    }
+}
+
+/// The value of this key field.
+fn copied<F: 'static>((names, copy): CopyKey<'_>, name: &str) -> Option<F> {
+    let mut value: Option<F> = None;
+    copy(names.iter().position(|key| key.name == name)?, &mut value);
+    value
+}
+
+/// A field of the whole struct that is about to be read.
+pub struct PartField<'r, F> {
+    in_key: Option<F>,
+    source: PartSource<'r>,
+    reading: FieldReading<F>,
+}
+
+impl<F> fmt::Debug for PartField<'_, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("PartField").field(&self.source.name).finish()
+    }
+}
+
+impl<'r, F> PartField<'r, F> {
+    /// The value. `serde` reads it if it is not in the bucket's key, and no function of the user's reads it.
+    ///
+    /// # Errors
+    ///
+    /// If the value is missing, or cannot be read.
+    pub fn read<V: SameAs<F>>(
+        self,
+        serde: impl FnOnce(PartSource<'r>) -> Result<V, Error>,
+    ) -> Result<V, Error> {
+        let source = self.source;
+        let value = match (self.in_key, self.reading.default, self.reading.form) {
+            (Some(value), ..) => value,
+            (_, Some(default), _) if source.found.is_none() => default(),
+            (_, _, ReadForm::Serde) => return serde(source),
+            (_, _, ReadForm::Date(of_date)) => of_date(source.value()?).map_err(Error::custom)?,
+            (_, _, ReadForm::Custom(read)) => {
+                let value = read(source.value()?);
+                value.map_err(|error| Error::custom(bytes::reason(&error)))?
+            }
+        };
+        Ok(V::same(value))
     }
 }
 
