@@ -13,7 +13,7 @@ use std::error::Error;
 
 use bucket_examples::{Story, show, thousands};
 use bucket_runtime::mongodb::bson::doc;
-use bucket_runtime::{Outlier, OutlierPart};
+use bucket_runtime::{Outlier, Part};
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +36,7 @@ struct Book {
 }
 
 /// The fields of a book that a list shows.
-#[derive(Debug, OutlierPart)]
+#[derive(Debug, Part)]
 #[part(of = Book)]
 struct Title {
     title: String,

@@ -18,10 +18,10 @@ const RUNTIME: [&str; 9] = [
 /// Names beside the rooms that every room may use: each call is a method of its handle.
 const BESIDE: [&str; 8] = [
     "Bucket",
-    "BucketPart",
     "Buckets",
     "Error",
     "KeyRef",
+    "Part",
     "Result",
     "Identified",
     "Windowed",
@@ -44,14 +44,7 @@ const OUTLIER: [&str; 9] = [
 ];
 
 /// The traits and the handle, which all of these may name.
-const BESIDE_OUTLIER: [&str; 6] = [
-    "IdRef",
-    "IdentifiedItems",
-    "Outlier",
-    "ItemPart",
-    "OutlierPart",
-    "Outliers",
-];
+const BESIDE_OUTLIER: [&str; 4] = ["IdRef", "IdentifiedItems", "Outlier", "Outliers"];
 
 #[test]
 fn each_room_inside_of_outlier_uses_only_those_before_it() {

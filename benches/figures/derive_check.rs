@@ -51,7 +51,7 @@ figures! {
     OUTLIER_1 "derive_check_outlier_1" "a struct" "`Outlier` and serde's two" "serde's two alone";
     OUTLIER_20 "derive_check_outlier_20" "20 structs" "`Outlier` and serde's two" "serde's two alone";
     OUTLIER_100 "derive_check_outlier_100" "100 structs" "`Outlier` and serde's two" "serde's two alone";
-    PART_100 "derive_check_part_100" "100 structs of three fields" "`BucketPart`" "serde's `Deserialize`";
+    PART_100 "derive_check_part_100" "100 structs of three fields" "`Part`" "serde's `Deserialize`";
 }
 
 /// The cases: how many structs, with which derive, and the figure.
@@ -200,7 +200,7 @@ fn ours(kind: Kind, structs: usize) -> String {
         }),
         Kind::Part => {
             let parts = source(kind, structs, |_| {
-                "#[derive(Debug, BucketPart)]\n#[part(of = Trade)]".to_owned()
+                "#[derive(Debug, Part)]\n#[part(of = Trade)]".to_owned()
             });
             parts + WHOLE
         }
@@ -238,7 +238,7 @@ fn peer(kind: Kind, structs: usize) -> String {
 
 fn source(kind: Kind, structs: usize, derive: impl Fn(usize) -> String) -> String {
     let mut source =
-        "#![allow(unused_imports)]\nuse bucket_runtime::{Bucket, BucketPart, Fields, Outlier, bson::DateTime};\n\
+        "#![allow(unused_imports)]\nuse bucket_runtime::{Bucket, Fields, Outlier, Part, bson::DateTime};\n\
                       use serde::{Deserialize, Serialize};\n\n\
                       #[derive(Debug, Clone, Serialize, Deserialize)]\n\
                       pub enum Side {\n    Buy,\n    Sell,\n}\n\n\

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use bucket_benches::{Contestant, Figure, Result, Samples, Unit, in_turn, rate};
 use bucket_runtime::{
-    Bucket, BucketPart, Buckets,
+    Bucket, Buckets, Part,
     bson::{DateTime, doc},
     mongodb::Database,
 };
@@ -47,7 +47,7 @@ struct Detailed {
     note: String,
 }
 
-#[derive(Debug, BucketPart)]
+#[derive(Debug, Part)]
 #[part(of = Detailed)]
 struct Price {
     date: DateTime,

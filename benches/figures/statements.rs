@@ -33,10 +33,30 @@ macro_rules! form {
     };
 }
 
-form!(ID_ALONE_5, "id_alone", "append by a filter on `_id` alone, which refuses nothing", 5);
-form!(PIPELINE_5, "pipeline", "append by a pipeline that holds the conditions", 5);
-form!(ID_ALONE_50, "id_alone", "append by a filter on `_id` alone, which refuses nothing", 50);
-form!(PIPELINE_50, "pipeline", "append by a pipeline that holds the conditions", 50);
+form!(
+    ID_ALONE_5,
+    "id_alone",
+    "append by a filter on `_id` alone, which refuses nothing",
+    5
+);
+form!(
+    PIPELINE_5,
+    "pipeline",
+    "append by a pipeline that holds the conditions",
+    5
+);
+form!(
+    ID_ALONE_50,
+    "id_alone",
+    "append by a filter on `_id` alone, which refuses nothing",
+    50
+);
+form!(
+    PIPELINE_50,
+    "pipeline",
+    "append by a pipeline that holds the conditions",
+    50
+);
 
 /// A statement for the bucket with this number, which holds this many items.
 type Form = fn(i32, i32) -> Document;

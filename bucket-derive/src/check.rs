@@ -47,14 +47,15 @@ fn check_is_struct(input: &DeriveInput, derive: &Derive, errors: &mut Errors) ->
 fn check_lifetimes(input: &DeriveInput, derive: &Derive, errors: &mut Errors) {
     for param in &input.generics.params {
         if let GenericParam::Lifetime(lifetime) = param {
-            let message = format!(
-                "`{}` cannot be derived for a struct that borrows: it is read back as owned values",
-                derive.name
-            );
             let help = "use owned types, such as `String` for `&str`";
-            errors.push(lifetime, message, help);
+            errors.push(lifetime, borrows(derive), help);
         }
     }
+}
+
+fn borrows(derive: &Derive) -> String {
+    let name = derive.name;
+    format!("`{name}` cannot be derived for a struct that borrows: it is read back as owned values")
 }
 
 /// A field cannot borrow either, unless serde skips it.
@@ -75,11 +76,7 @@ fn check_references<Part>(fields: &[Field<'_, Part>], derive: &Derive, errors: &
                 .as_ref()
                 .is_none_or(|lifetime| lifetime.ident == "static")
         {
-            let message = format!(
-                "`{}` cannot be derived for a struct that borrows: it is read back as owned values",
-                derive.name
-            );
-            errors.push(ty, message, owned_field(field));
+            errors.push(ty, borrows(derive), owned_field(field));
         }
     }
 }

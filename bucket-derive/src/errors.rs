@@ -65,6 +65,14 @@ fn with_help(message: impl Display, help: impl Display) -> String {
     format!("{message}\nhelp: {help}")
 }
 
+/// Help for a word that is not one of those known: the one that is probably meant, or all of them.
+pub(crate) fn help_for(word: &str, what: &str, known: &[&str]) -> String {
+    match did_you_mean(word, known.iter().copied()) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => format!("the {what} are `{}`", known.join("`, `")),
+    }
+}
+
 /// The candidate that `word` is a likely misspelling of.
 pub(crate) fn did_you_mean<'a>(
     word: &str,

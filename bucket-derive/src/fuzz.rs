@@ -4,7 +4,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::{bucket, bucket_part, item_part, nested, outlier, outlier_part};
+use crate::{bucket, nested, outlier, part};
 
 /// Puts each line of the input in the place of an attribute: the derives write items and never panic.
 pub fn derives(input: &[u8]) {
@@ -44,13 +44,11 @@ pub fn derives(input: &[u8]) {
             #[serde(default, #field)] #[outlier(flag)] r#more: bool,
         }
     });
-    for part in [bucket_part, outlier_part, item_part] {
-        items(part(quote! {
-            #[part(#list, of = Item)]
-            #[serde(#serde)]
-            struct Part { #[serde(#field)] a: i64, #[part(#word)] r#b: String }
-        }));
-    }
+    items(part(quote! {
+        #[part(#list, of = Item)]
+        #[serde(#serde)]
+        struct Part { #[serde(#field)] a: i64, #[part(#word)] r#b: String }
+    }));
     items(nested(quote! {
         #[fields(#list)]
         #[serde(#serde)]

@@ -26,7 +26,7 @@ use proc_macro::TokenStream;
 use proc_macro2::TokenStream as TokenStream2;
 use syn::DeriveInput;
 
-use crate::{errors::Errors, model::part::Whole};
+use crate::errors::Errors;
 
 /// Stores a struct in buckets: see `bucket_runtime::Bucket`, which re-exports this derive.
 #[cfg(not(fuzzing))]
@@ -43,25 +43,11 @@ pub fn derive_outlier(input: TokenStream) -> TokenStream {
     outlier(input.into()).into()
 }
 
-/// Reads some fields of an item: see `bucket_runtime::BucketPart`, which re-exports this derive.
+/// Reads some fields of an item or a parent: see `bucket_runtime::Part`, which re-exports this derive.
 #[cfg(not(fuzzing))]
-#[proc_macro_derive(BucketPart, attributes(part, serde))]
-pub fn derive_bucket_part(input: TokenStream) -> TokenStream {
-    bucket_part(input.into()).into()
-}
-
-/// Reads some fields of a parent: see `bucket_runtime::OutlierPart`, which re-exports this derive.
-#[cfg(not(fuzzing))]
-#[proc_macro_derive(OutlierPart, attributes(part, serde))]
-pub fn derive_outlier_part(input: TokenStream) -> TokenStream {
-    outlier_part(input.into()).into()
-}
-
-/// Reads some fields of an item of a parent: see `bucket_runtime::ItemPart`, which re-exports this derive.
-#[cfg(not(fuzzing))]
-#[proc_macro_derive(ItemPart, attributes(part, serde))]
-pub fn derive_item_part(input: TokenStream) -> TokenStream {
-    item_part(input.into()).into()
+#[proc_macro_derive(Part, attributes(part, serde))]
+pub fn derive_part(input: TokenStream) -> TokenStream {
+    part(input.into()).into()
 }
 
 /// Names the fields inside a value: see `bucket_runtime::Fields`, which re-exports this derive.
@@ -71,65 +57,27 @@ pub fn derive_fields(input: TokenStream) -> TokenStream {
     nested(input.into()).into()
 }
 
-fn bucket(input: TokenStream2) -> TokenStream2 {
-    parsed(input, |input| {
-        let mut errors = Errors::new();
-        let model = model::bucket::BucketModel::read(input, &mut errors);
-        match check::bucket::check(&model, errors) {
-            Ok(checked) => expand::bucket::expand(&checked),
-            Err(error) => fallback::bucket(&model, error),
+/// A derive's stages in order, for each derive.
+macro_rules! derives {
+    ($($stage:ident $model:ident,)+) => {$(
+        fn $stage(input: TokenStream2) -> TokenStream2 {
+            let input = match syn::parse2::<DeriveInput>(input) {
+                Ok(input) => input,
+                Err(error) => return error.into_compile_error(),
+            };
+            let mut errors = Errors::new();
+            let model = model::$stage::$model::read(&input, &mut errors);
+            match check::$stage::check(&model, errors) {
+                Ok(checked) => expand::$stage::expand(&checked),
+                Err(error) => fallback::$stage(&model, error),
+            }
         }
-    })
+    )+};
 }
 
-fn outlier(input: TokenStream2) -> TokenStream2 {
-    parsed(input, |input| {
-        let mut errors = Errors::new();
-        let model = model::outlier::OutlierModel::read(input, &mut errors);
-        match check::outlier::check(&model, errors) {
-            Ok(checked) => expand::outlier::expand(&checked),
-            Err(error) => fallback::outlier(&model, error),
-        }
-    })
-}
-
-fn bucket_part(input: TokenStream2) -> TokenStream2 {
-    part(input, Whole::Bucket)
-}
-
-fn outlier_part(input: TokenStream2) -> TokenStream2 {
-    part(input, Whole::Outlier)
-}
-
-fn item_part(input: TokenStream2) -> TokenStream2 {
-    part(input, Whole::Item)
-}
-
-fn part(input: TokenStream2, whole: Whole) -> TokenStream2 {
-    parsed(input, |input| {
-        let mut errors = Errors::new();
-        let model = model::part::PartModel::read(input, whole, &mut errors);
-        match check::part::check(&model, errors) {
-            Ok(checked) => expand::part::expand(&checked),
-            Err(error) => fallback::part(&model, error),
-        }
-    })
-}
-
-fn nested(input: TokenStream2) -> TokenStream2 {
-    parsed(input, |input| {
-        let mut errors = Errors::new();
-        let model = model::nested::NestedModel::read(input, &mut errors);
-        match check::nested::check(&model, errors) {
-            Ok(()) => expand::nested::expand(&model),
-            Err(error) => fallback::nested(&model, error),
-        }
-    })
-}
-
-fn parsed(input: TokenStream2, derive: impl Fn(&DeriveInput) -> TokenStream2) -> TokenStream2 {
-    match syn::parse2::<DeriveInput>(input) {
-        Ok(input) => derive(&input),
-        Err(error) => error.into_compile_error(),
-    }
+derives! {
+    bucket BucketModel,
+    outlier OutlierModel,
+    part PartModel,
+    nested NestedModel,
 }

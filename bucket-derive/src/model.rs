@@ -29,46 +29,37 @@ pub(crate) struct Field<'a, Part> {
     pub(crate) serde: serde_attr::SerdeField,
 }
 
-/// The struct's fields; none unless the input is a struct with named fields.
-///
-/// `part` derives a field's part from its name and its serde attributes.
-fn fields<'a, Part>(
-    input: &'a DeriveInput,
-    derive: &Derive,
-    container: &serde_attr::Container,
-    errors: &mut Errors,
-    part: impl Fn(&str, &serde_attr::SerdeField) -> Part,
-) -> Vec<Field<'a, Part>> {
+/// The fields of a struct; none of an enum or a union.
+fn of_struct(input: &DeriveInput) -> Option<&Fields> {
     match &input.data {
-        Data::Struct(data) => named(&data.fields, derive, container, errors, part),
-        _ => Vec::new(),
+        Data::Struct(data) => Some(&data.fields),
+        _ => None,
     }
 }
 
-/// The fields that have names.
+/// The fields that have names. `part` derives a field's part from its name and its serde attributes.
 fn named<'a, Part>(
-    fields: &'a Fields,
+    fields: impl IntoIterator<Item = &'a Fields>,
     derive: &Derive,
     container: &serde_attr::Container,
     errors: &mut Errors,
     part: impl Fn(&str, &serde_attr::SerdeField) -> Part,
 ) -> Vec<Field<'a, Part>> {
-    let nodes = fields.iter();
-    nodes
-        .filter_map(|node| {
-            let ident = node.ident.as_ref()?;
-            let name = ident.unraw().to_string();
-            let serde = serde_attr::SerdeField::read(&node.attrs, &name, container);
-            Some(Field {
-                part: part(&name, &serde),
-                attr: FieldAttr::parse(node, derive, errors),
-                node,
-                ident,
-                name,
-                serde,
-            })
+    let nodes = fields.into_iter().flatten();
+    let fields = nodes.filter_map(|node| {
+        let ident = node.ident.as_ref()?;
+        let name = ident.unraw().to_string();
+        let serde = serde_attr::SerdeField::read(&node.attrs, &name, container);
+        Some(Field {
+            part: part(&name, &serde),
+            attr: FieldAttr::parse(node, derive, errors),
+            node,
+            ident,
+            name,
+            serde,
         })
-        .collect()
+    });
+    fields.collect()
 }
 
 impl<Part> Field<'_, Part> {

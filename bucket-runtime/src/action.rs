@@ -7,7 +7,7 @@ use std::future::IntoFuture;
 use futures_util::future::BoxFuture;
 
 use crate::{
-    Bucket, BucketPart, Buckets, Result,
+    Bucket, Buckets, Result,
     bson::Bson,
     maintain::{
         archive::{export::ExportStream, import::Imported},
@@ -15,11 +15,11 @@ use crate::{
         verify::{RepairedBuckets, VerifiedBuckets, rebuild::RollupProgress},
     },
     outlier::{
-        ExtrasStream, FindStream, FoundItem, ItemPart, Outlier, OutlierPart, Outliers, Parent,
+        ExtrasStream, FindStream, FoundItem, Outlier, Outliers, Parent, ParentForm, ParentItemForm,
         ParentItemStream, PushManyError, RepairedOutliers, SplitProgress, VerifiedOutliers,
     },
     read::{
-        items::{ItemPage, ItemStream},
+        items::{ItemForm, ItemPage, ItemStream},
         page::Page,
         pages::PageStream,
         rollup::RollupStream,
@@ -44,16 +44,17 @@ pub use crate::{
         verify::{RepairBuckets, VerifyBuckets, rebuild::RebuildRollups},
     },
     outlier::{
-        CountParentItems, Delete, Extras, Find, FindItem, FindParts, Get, GetAll, Insert,
-        ItemParts, OpenOutliers, PageOfItemParts, PageOfParentItems, ParentItems, Push, PushMany,
-        Remove, RemoveParentItem, RemoveParentItems, RepairOutliers, SplitExisting, UpdateParent,
-        UpdateParentItem, UpdateParentItems, UpsertParentItem, VerifyOutliers,
+        CountParentItems, Delete, Extras, Find, FindItem, Get, GetAll, Insert, OpenOutliers,
+        PageOfParentItems, ParentItems, PartsOfItems, Push, PushMany, Remove, RemoveParentItem,
+        RemoveParentItems, RepairOutliers, SplitExisting, UpdateParent, UpdateParentItem,
+        UpdateParentItems, UpsertParentItem, VerifyOutliers,
     },
     read::{
         count::{Count, CountPages},
         find_page::FindPage,
-        items::{Items, PageOfItems, PageOfParts, Parts},
+        items::{Items, PageOfItems},
         pages::Pages,
+        part::{PartOf, Whole},
         rollup::{ReadRollup, RollupSeries},
         watch::Watch,
     },
@@ -161,25 +162,20 @@ actions! {
     repair: 'static [T: Outlier] RepairOutliers<T> => Result<RepairedOutliers>;
 
     page: 'c ['c, T: Bucket] FindPage<'c, T> => Result<Option<Page<T>>>;
-    page_of_items: 'c ['c, T: Bucket] PageOfItems<'c, T> => Result<ItemPage<T>>;
-    page_of_parts: 'c ['c, P: BucketPart] PageOfParts<'c, P> => Result<ItemPage<P>>;
+    page_of_items: 'c ['c, T: Bucket, F: ItemForm<Of = T>] PageOfItems<'c, T, F> => Result<ItemPage<F::Item>>;
     get: 'c ['c, T: Outlier] Get<'c, T> => Result<Option<Parent<T>>>;
     get_all: 'c ['c, T: Outlier] GetAll<'c, T> => Result<Option<T>>;
-    page_of_items: 'c ['c, T: Outlier] PageOfParentItems<'c, T> => Result<ItemPage<T::Item>>;
-    page_of_parts: 'c ['c, T: Outlier, P: ItemPart<Of = T::Item>] PageOfItemParts<'c, T, P> => Result<ItemPage<P>>;
+    page_of_items: 'c ['c, T: Outlier, F: ParentItemForm<Of = T>] PageOfParentItems<'c, T, F> => Result<ItemPage<F::Item>>;
     find_item: 'c ['c, T: Outlier] FindItem<'c, T> => Result<Option<FoundItem<T::Item>>>;
 }
 
 streams! {
-    items: 'c ['c, T: Bucket] Items<'c, T> => ItemStream<'c, T>;
-    parts: 'c ['c, P: BucketPart] Parts<'c, P> => ItemStream<'c, P>;
+    items: 'c ['c, T: Bucket, F: ItemForm<Of = T>] Items<'c, T, F> => ItemStream<'c, F::Item>;
     pages: 'c ['c, T: Bucket] Pages<'c, T> => PageStream<'c, T>;
     export: 'c ['c, T: Bucket] Export<'c, T> => ExportStream<'c>;
     watch: 'static [I: Send + 'static] Watch<I> => WatchStream<I>;
     rollup_series: 'c ['c, T: Bucket] RollupSeries<'c, T> => RollupStream<'c, T>;
-    items: 'c ['c, T: Outlier] ParentItems<'c, T> => ParentItemStream<'c, T::Item>;
-    parts: 'c ['c, T: Outlier, P: ItemPart<Of = T::Item>] ItemParts<'c, T, P> => ParentItemStream<'c, P>;
+    items: 'c ['c, T: Outlier, F: ParentItemForm<Of = T>] ParentItems<'c, T, F> => ParentItemStream<'c, F::Item>;
     extras: 'c ['c, T: Outlier] Extras<'c, T> => ExtrasStream<'c, T::Item>;
-    find: 'c ['c, T: Outlier] Find<'c, T> => FindStream<'c, T>;
-    find_parts: 'c ['c, P: OutlierPart] FindParts<'c, P> => FindStream<'c, P>;
+    find: 'c ['c, T: Outlier, F: ParentForm<Of = T>] Find<'c, T, F> => FindStream<'c, F::Document>;
 }

@@ -106,11 +106,11 @@ pub use crate::{
         verify::{Problem, ProblemKind, RepairedBuckets, VerifiedBuckets, rebuild::RollupProgress},
     },
     outlier::{
-        ExtrasBucket, ExtrasStream, FindStream, FoundItem, IdRef, IdentifiedItems, ItemPart,
-        NewItem, Outlier, OutlierPart, Outliers, Parent, ParentFilter, ParentItemStream,
-        PushManyError, RepairedOutliers, SplitProgress, VerifiedOutliers,
+        ExtrasBucket, ExtrasStream, FindStream, FoundItem, IdRef, IdentifiedItems, NewItem,
+        Outlier, Outliers, Parent, ParentFilter, ParentItemStream, PushManyError, RepairedOutliers,
+        SplitProgress, VerifiedOutliers,
     },
-    part::BucketPart,
+    part::Part,
     protocol::{
         field::{Field, Fields},
         filter::Filter,
@@ -120,7 +120,7 @@ pub use crate::{
         items::{ItemPage, ItemStream, ItemToken},
         page::Page,
         pages::PageStream,
-        part::{PartField, PartReader, PartSource, PartValue},
+        part::{PartField, PartReader, PartSource},
         rollup::{RollupStream, WindowRollup},
         token::InvalidToken,
         watch::{WatchStream, WatchToken},
@@ -154,4 +154,4 @@ pub use bucket_derive::Bucket;
 #[doc = include_str!("docs/outlier.md")]
 pub use bucket_derive::Outlier;
 
-pub use bucket_derive::{BucketPart, Fields, ItemPart, OutlierPart};
+pub use bucket_derive::{Fields, Part};

@@ -24,7 +24,6 @@
 mod collections;
 pub(crate) mod command;
 pub(crate) mod extra;
-mod item_part;
 mod known;
 pub(crate) mod maintain;
 #[expect(
@@ -34,23 +33,21 @@ pub(crate) mod maintain;
 mod outlier;
 mod outliers;
 mod parent_handle;
-mod part;
 mod read;
 mod write;
 
+pub(crate) use self::read::{ParentForm, ParentItemForm};
 pub use self::{
-    item_part::ItemPart,
     maintain::{
         OpenOutliers, RepairOutliers, RepairedOutliers, SplitExisting, SplitProgress,
         VerifiedOutliers, VerifyOutliers,
     },
     outlier::{IdRef, IdentifiedItems, Outlier},
     outliers::Outliers,
-    part::OutlierPart,
     read::{
-        CountParentItems, Extras, ExtrasBucket, ExtrasStream, Find, FindItem, FindParts,
-        FindStream, FoundItem, Get, GetAll, ItemParts, NewItem, PageOfItemParts, PageOfParentItems,
-        Parent, ParentFilter, ParentItemStream, ParentItems,
+        CountParentItems, Extras, ExtrasBucket, ExtrasStream, Find, FindItem, FindStream,
+        FoundItem, Get, GetAll, NewItem, PageOfParentItems, Parent, ParentFilter, ParentItemStream,
+        ParentItems, PartsOfItems,
     },
     write::{
         Delete, Insert, Push, PushMany, PushManyError, Remove, RemoveParentItem, RemoveParentItems,

@@ -1,21 +1,20 @@
-//! The trait behind `#[derive(BucketPart)]`.
+//! The trait behind `#[derive(Part)]`.
 
-use serde::de::MapAccess;
+use serde::de::value::Error;
 
-use crate::{Bucket, read::part::PartReader};
+use crate::read::part::PartReader;
 
-/// Some fields of an item, for reads that need no others: the server sends only these.
+/// Some fields of a struct, for reads that need no others: the server sends only these.
 ///
-/// Derive it, and read with [`Items::parts`](crate::action::Items::parts). A field has the name and the
-/// type of a field of the bucket's struct, which the compiler checks, and is read as that one is: under the
-/// same stored name and its aliases, by the same `with`, and with the same default. Key fields may be among
-/// the fields.
+/// Derive it, and read with `parts`. A field has the name and the type of a field of the whole struct, which the
+/// compiler checks, and is read as that one is: under the same stored name and its aliases, by the same `with`, and
+/// with the same default. Key fields of a bucket may be among the fields.
 ///
 /// Serde attributes of the part itself say how serde writes it, for example as JSON. Those that only say how
 /// serde reads (`default`, `alias` and the like) are refused, since they would do nothing.
 ///
 /// ```no_run
-/// use bucket_runtime::{Bucket, BucketPart, bson::DateTime};
+/// use bucket_runtime::{Bucket, Part, bson::DateTime};
 /// use futures_util::TryStreamExt;
 ///
 /// #[derive(Bucket)]
@@ -29,7 +28,7 @@ use crate::{Bucket, read::part::PartReader};
 ///     note: String,
 /// }
 ///
-/// #[derive(Debug, BucketPart)]
+/// #[derive(Debug, Part)]
 /// #[part(of = Trade)]
 /// struct Quote {
 ///     date: DateTime,
@@ -46,11 +45,16 @@ use crate::{Bucket, read::part::PartReader};
 /// # }
 /// ```
 ///
+/// The whole struct derives [`Bucket`](crate::Bucket), as here, [`Outlier`](crate::Outlier), for
+/// [parents](crate::action::Find::parts), or [`Fields`](trait@crate::Fields), for the
+/// [items of a parent](crate::action::ParentItems::parts). Where it derives several of them, the part is one of a
+/// bucket's items or, failing that, of a parent.
+///
 /// You can also write by hand what the derive writes:
 ///
 /// ```
-/// use bucket_runtime::{Bucket, BucketPart, PartReader, PartValue, bson::DateTime};
-/// use serde::de::MapAccess;
+/// use bucket_runtime::{Bucket, Part, PartReader, PartSource, bson::DateTime};
+/// use serde::de::value::Error;
 ///
 /// # #[derive(Bucket)]
 /// # #[bucket(collection = "trades", id = "{customer_id}_{date}", capacity = 1000)]
@@ -60,48 +64,34 @@ use crate::{Bucket, read::part::PartReader};
 ///     ticker: String,
 /// }
 ///
-/// impl BucketPart for Quote {
+/// impl Part for Quote {
 ///     type Of = Trade;
 ///     const NAMES: &'static [&'static [&'static str]] = &[&["customer_id"], &["ticker"]];
-///     type Element = (PartValue<i64>, PartValue<String>);
 ///
-///     fn read<'de, A: MapAccess<'de>>(fields: &mut PartReader<A>) -> Result<Self::Element, A::Error> {
-///         let customer_id = fields.field(&Trade::FIELDS.customer_id);
-///         let customer_id = customer_id.of_item(|source| source.value())?;
-///         let ticker = fields.field(&Trade::FIELDS.ticker);
-///         let ticker = ticker.of_item(|source| source.value())?;
-///         Ok((customer_id, ticker))
-///     }
-///     fn from_parts(key: &(i64,), (customer_id, ticker): Self::Element) -> Self {
-///         Quote {
-///             customer_id: customer_id.or_of_key::<Trade>(key),
-///             ticker: ticker.or_of_key::<Trade>(key),
-///         }
+///     fn read(reader: &PartReader<'_>) -> Result<Self, Error> {
+///         Ok(Quote {
+///             customer_id: reader.field(&Trade::FIELDS.customer_id)?.read(PartSource::value)?,
+///             ticker: reader.field(&Trade::FIELDS.ticker)?.read(PartSource::value)?,
+///         })
 ///     }
 /// }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a part of an item",
-    label = "`BucketPart` is not implemented for this type",
-    note = "help: add `#[derive(BucketPart)]` and `#[part(of = …)]` to the struct"
+    message = "`{Self}` is not a part of another struct",
+    label = "`Part` is not implemented for this type",
+    note = "help: add `#[derive(Part)]` and `#[part(of = …)]` to the struct"
 )]
-pub trait BucketPart: Sized + Send + 'static {
+pub trait Part: Sized + Send + 'static {
     /// The struct that it is a part of.
-    type Of: Bucket;
+    type Of;
 
     /// The stored names of each field.
     const NAMES: &'static [&'static [&'static str]];
 
-    /// The values of the fields, as [`read`](Self::read) gives them.
-    type Element: Send + 'static;
-
-    /// Reads the fields of an element. Key fields are not there.
+    /// Reads the fields.
     ///
     /// # Errors
     ///
     /// If a value is missing, or cannot be read.
-    fn read<'de, A: MapAccess<'de>>(fields: &mut PartReader<A>) -> Result<Self::Element, A::Error>;
-
-    /// Makes a part of an item's key and of its element.
-    fn from_parts(key: &<Self::Of as Bucket>::Key, element: Self::Element) -> Self;
+    fn read(reader: &PartReader<'_>) -> Result<Self, Error>;
 }

@@ -4,7 +4,6 @@ pub(crate) mod bytes;
 pub(crate) mod direct;
 pub(crate) mod element;
 pub(crate) mod exact;
-pub(crate) mod field_name;
 pub(crate) mod fingerprint;
 pub(crate) mod json;
 pub(crate) mod missing_field;

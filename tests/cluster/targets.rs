@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bucket_runtime::{
-    Bucket, Fields, ItemPart, Outlier,
+    Bucket, Fields, Outlier, Part,
     mongodb::{
         Database,
         bson::{Document, doc},
@@ -35,7 +35,7 @@ struct Follower {
     since: i64,
 }
 
-#[derive(Debug, ItemPart)]
+#[derive(Debug, Part)]
 #[part(of = Follower)]
 #[allow(dead_code, reason = "the fields are only read from the server")]
 struct FollowerId {

@@ -20,7 +20,7 @@ use crate::{
     model::bucket::BucketModel,
     parse::{
         attr::{BUCKET, Limit, Spanned},
-        id_format::{Ordinal, Suffix},
+        id_format::{MILLIS, Ordinal, Suffix},
         length,
     },
 };
@@ -46,17 +46,14 @@ pub(crate) enum CheckedOrdinal {
 
 impl CheckedOrdinal {
     fn of(ordinal: Ordinal<'_>) -> Option<Self> {
-        Some(match ordinal {
-            Ordinal::Number => Self::Number,
-            Ordinal::Time { suffix: None, .. } => Self::Seconds,
-            Ordinal::Time {
-                suffix: Some(Suffix::Unit(unit)),
-                ..
-            } => id_format::of_unit(unit)?,
-            Ordinal::Time {
-                suffix: Some(Suffix::Window(length)),
-                ..
-            } => Self::Window {
+        let Ordinal::Time { suffix, .. } = ordinal else {
+            return Some(Self::Number);
+        };
+        Some(match suffix {
+            None => Self::Seconds,
+            Some(Suffix::Unit(unit)) if unit == MILLIS => Self::Millis,
+            Some(Suffix::Unit(_)) => return None,
+            Some(Suffix::Window(length)) => Self::Window {
                 seconds: length::seconds(length).ok()?,
             },
         })

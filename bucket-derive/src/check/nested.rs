@@ -7,7 +7,6 @@ use super::{
     check_is_struct,
     names::not_a_field_name,
     readback::{check_left_out, check_names, check_variant},
-    serde::name,
 };
 use crate::{
     errors::Errors,
@@ -15,8 +14,11 @@ use crate::{
     parse::attr::FIELDS,
 };
 
-/// Checks all rules, and returns every error found so far.
-pub(crate) fn check(model: &NestedModel<'_>, mut errors: Errors) -> Result<(), Error> {
+/// Checks all rules, and returns the model, or every error found so far.
+pub(crate) fn check<'m, 'a>(
+    model: &'m NestedModel<'a>,
+    mut errors: Errors,
+) -> Result<&'m NestedModel<'a>, Error> {
     match &model.input.data {
         Data::Enum(_) => check_variants(model, &mut errors),
         // `check_serde` reports a transparent struct.
@@ -29,7 +31,7 @@ pub(crate) fn check(model: &NestedModel<'_>, mut errors: Errors) -> Result<(), E
     check_serde(model, &mut errors);
     check_tag(model, &mut errors);
     check_readback(model, &mut errors);
-    errors.finish(())
+    errors.finish(model)
 }
 
 /// The paths of the fields are constants, which cannot depend on a parameter of the type.
@@ -45,8 +47,8 @@ fn check_generics(model: &NestedModel<'_>, errors: &mut Errors) {
 /// Refuses attributes with which other fields are stored than those of the type.
 fn check_serde(model: &NestedModel<'_>, errors: &mut Errors) {
     for entry in &model.serde.entries {
-        let name = name(entry);
-        let help = match name.as_str() {
+        let name = entry.name();
+        let help = match name {
             "transparent" => "derive it for the type inside",
             "from" | "try_from" | "into" => "derive it for the type that is stored",
             "remote" => "derive it for the type itself",

@@ -107,13 +107,8 @@ fn check_required_keys(model: &OutlierModel<'_>, errors: &mut Errors) {
         ("reference", format!("reference = \"{reference}\"")),
         ("threshold", "threshold = 50".to_owned()),
     ];
-    check_required(
-        model.input,
-        &OUTLIER,
-        &model.attr.written,
-        &required,
-        errors,
-    );
+    let (input, written) = (model.input, &model.attr.written);
+    check_required(input, &OUTLIER, written, &required, errors);
 }
 
 /// Parents and extras in one collection would be taken for one another.

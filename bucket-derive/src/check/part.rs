@@ -1,4 +1,4 @@
-//! The rules of `BucketPart`, `OutlierPart` and `ItemPart`.
+//! The rules of `Part`.
 
 use syn::{Error, TypePath};
 
@@ -8,7 +8,11 @@ use super::{
     serde_words::{check_field_words, check_struct_words},
     values::check_required,
 };
-use crate::{errors::Errors, model::part::PartModel, parse::list::Entry};
+use crate::{
+    errors::Errors,
+    model::part::PartModel,
+    parse::{attr::PART, list::Entry},
+};
 
 /// A model that keeps all rules, with the value that is then present.
 pub(crate) struct PartChecked<'a> {
@@ -21,19 +25,13 @@ pub(crate) fn check<'a>(
     model: &'a PartModel<'a>,
     mut errors: Errors,
 ) -> Result<PartChecked<'a>, Error> {
-    let derive = model.whole.derive();
-    let is_struct = check_is_struct(model.input, derive, &mut errors);
+    let is_struct = check_is_struct(model.input, &PART, &mut errors);
     check_generics(model, &mut errors);
-    check_references(&model.fields, derive, &mut errors);
-    check_shared(&model.fields, derive, &mut errors);
+    check_references(&model.fields, &PART, &mut errors);
+    check_shared(&model.fields, &PART, &mut errors);
     let required = [("of", "of = Trade".to_owned())];
-    check_required(
-        model.input,
-        derive,
-        &model.attr.written,
-        &required,
-        &mut errors,
-    );
+    let (input, written) = (model.input, &model.attr.written);
+    check_required(input, &PART, written, &required, &mut errors);
     if is_struct && model.fields.is_empty() {
         let message = "a part has at least one field";
         errors.push(&model.input.ident, message, "add the fields to read");
@@ -54,7 +52,7 @@ fn check_generics(model: &PartModel<'_>, errors: &mut Errors) {
     if generics.params.is_empty() {
         return;
     }
-    let message = format!("`{}` takes no parameters", model.whole.derive().name);
+    let message = "`Part` takes no parameters";
     errors.push(
         &generics.params,
         message,

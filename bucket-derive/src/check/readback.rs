@@ -2,7 +2,6 @@
 //! not read, would make its whole document unreadable.
 
 use crate::{
-    check::serde::name,
     errors::Errors,
     model::{Field, nested::Variant},
     parse::serde_attr::Container,
@@ -18,7 +17,7 @@ pub(super) fn check_left_out<Part>(
     let (Some(left_out), Some(reader)) = (field.left_out(container), field.reader()) else {
         return;
     };
-    let (left_out_by, reader) = (name(left_out), name(reader));
+    let (left_out_by, reader) = (left_out.name(), reader.name());
     let message = format!(
         "`{}` is not always stored, and `{reader}` cannot read what is missing",
         field.name

@@ -1,15 +1,17 @@
 //! serde attributes that cannot work, whatever is derived.
 
+use quote::ToTokens;
+
 use crate::{
-    errors::{Errors, did_you_mean},
+    errors::{Errors, help_for},
     model::Field,
-    parse::{attr::Derive, list::Entry, rename::RenameRule, serde_attr::Container},
+    parse::{attr::Derive, rename::RenameRule, serde_attr::Container},
 };
 
 /// Refuses attributes that replace a struct's fields, since the derives store the fields.
 pub(super) fn check_struct(container: &Container, derive: &Derive, errors: &mut Errors) {
     for entry in &container.entries {
-        let help = match name(entry).as_str() {
+        let help = match entry.name() {
             "transparent" => "remove it: the struct is stored as a document".to_owned(),
             "from" | "try_from" | "into" => "put `with` on the fields that need it".to_owned(),
             "remote" => format!("derive `{}` on the struct itself", derive.name),
@@ -18,7 +20,7 @@ pub(super) fn check_struct(container: &Container, derive: &Derive, errors: &mut 
         };
         let message = format!(
             "`#[serde({})]` cannot be used with `{}`",
-            name(entry),
+            entry.name(),
             derive.name
         );
         errors.push(&entry.tokens, message, help);
@@ -29,10 +31,7 @@ pub(super) fn check_struct(container: &Container, derive: &Derive, errors: &mut 
 pub(super) fn check_rename_rule(container: &Container, errors: &mut Errors) {
     for literal in &container.unknown_rules {
         let name = literal.value();
-        let help = match did_you_mean(&name, RenameRule::NAMES) {
-            Some(meant) => format!("did you mean `{meant}`?"),
-            None => format!("the rules are `{}`", RenameRule::NAMES.join("`, `")),
-        };
+        let help = help_for(&name, "rules", &RenameRule::NAMES);
         errors.push(
             literal,
             format_args!("there is no rule `{name}` for names"),
@@ -61,14 +60,10 @@ pub(super) fn check_one_name<Part>(
         .serde
         .find("rename")
         .or_else(|| container.find("rename_all"));
+    let at = rename.map_or_else(
+        || field.ident.to_token_stream(),
+        |entry| entry.tokens.clone(),
+    );
     let message = format!("{what} must be read under the same name as written, `{write}`");
-    let help = help(write, read);
-    match rename {
-        Some(entry) => errors.push(&entry.tokens, message, help),
-        None => errors.push(field.ident, message, help),
-    }
-}
-
-pub(super) fn name(entry: &Entry) -> String {
-    entry.name().to_owned()
+    errors.push(at, message, help(write, read));
 }

@@ -3,7 +3,7 @@
 use syn::{ExprPath, LitStr, WherePredicate, punctuated::Punctuated, token::Comma};
 
 use crate::{
-    errors::{Errors, did_you_mean},
+    errors::{Errors, help_for},
     parse::list::{Entry, Value},
 };
 
@@ -84,12 +84,8 @@ fn check(entries: &[Entry], words: &[(&str, Takes)], errors: &mut Errors) {
         let name = entry.name();
         let Some((_, takes)) = words.iter().find(|(word, _)| *word == name) else {
             let names = Vec::from_iter(words.iter().map(|(word, _)| *word));
-            let help = match did_you_mean(name, names.iter().copied()) {
-                Some(meant) => format!("did you mean `{meant}`?"),
-                None => format!("the attributes are `{}`", names.join("`, `")),
-            };
             let message = format_args!("serde has no attribute `{name}` here");
-            errors.push(key, message, help);
+            errors.push(key, message, help_for(name, "attributes", &names));
             continue;
         };
         if entries[..n]

@@ -1,5 +1,7 @@
 //! Values of the struct's attribute: which are missing, and which no server accepts.
 
+use std::ops::RangeInclusive;
+
 use proc_macro2::Ident;
 use syn::{DeriveInput, ExprPath, LitStr};
 
@@ -84,19 +86,11 @@ pub(super) fn check_limit(
     holder: &str,
     errors: &mut Errors,
 ) {
-    let key = &limit.key;
-    check_number(input, limit, errors, |number| match number {
-        Some(1..=MAX_CAPACITY) => None,
-        Some(0) => Some(format!(
-            "`{key}` is zero: {holder} must hold at least one item"
-        )),
-        Some(..0) => Some(format!(
-            "`{key}` is negative: {holder} must hold at least one item"
-        )),
-        _ => Some(format!(
-            "`{key}` is too large: {holder} can hold at most {MAX_CAPACITY} items"
-        )),
-    });
+    let wrong = [
+        format!("{holder} must hold at least one item"),
+        format!("{holder} can hold at most {MAX_CAPACITY} items"),
+    ];
+    check_number(input, limit, 1..=MAX_CAPACITY, wrong, errors);
 }
 
 /// A bucket needs room for its head, and is a document, whose size the server limits.
@@ -106,15 +100,11 @@ pub(super) fn check_max_bytes(
     holder: &str,
     errors: &mut Errors,
 ) {
-    check_number(input, limit, errors, |number| match number {
-        Some(MIN_BYTES..=MAX_BYTES) => None,
-        Some(..MIN_BYTES) => Some(format!(
-            "`max_bytes` is too small: {holder} needs {MIN_BYTES} at least"
-        )),
-        _ => Some(format!(
-            "`max_bytes` is too large: {holder} can take at most {MAX_BYTES}, to be a document"
-        )),
-    });
+    let wrong = [
+        format!("{holder} needs {MIN_BYTES} at least"),
+        format!("{holder} can take at most {MAX_BYTES}, to be a document"),
+    ];
+    check_number(input, limit, MIN_BYTES..=MAX_BYTES, wrong, errors);
 }
 
 /// The lengths that values may have.
@@ -123,7 +113,12 @@ pub(super) fn check_max_lens<P>(input: &DeriveInput, fields: &[Field<'_, P>], er
         let Some(max_len) = field.attr.limit("max_len") else {
             continue;
         };
-        check_max_len(input, max_len, errors);
+        // Zero would leave room for empty values only, and no value exceeds a document.
+        let wrong = [
+            "a value needs room for one byte at least".to_owned(),
+            format!("no value can have more than {MAX_BYTES} bytes"),
+        ];
+        check_number(input, max_len, 1..=MAX_BYTES, wrong, errors);
         // Such a field has no stored value of its own.
         if field.serde.write.is_none() {
             errors.push(
@@ -135,32 +130,27 @@ pub(super) fn check_max_lens<P>(input: &DeriveInput, fields: &[Field<'_, P>], er
     }
 }
 
-/// Zero would leave room for empty values only, and no value exceeds a document.
-fn check_max_len(input: &DeriveInput, limit: &Spanned<Limit>, errors: &mut Errors) {
-    check_number(input, limit, errors, |number| match number {
-        Some(1..=MAX_BYTES) => None,
-        Some(0) => Some("`max_len` is zero: a value needs room for one byte at least".to_owned()),
-        Some(..0) => Some("`max_len` is negative: it is a number of bytes".to_owned()),
-        _ => Some(format!(
-            "`max_len` is too large: no value can have more than {MAX_BYTES} bytes"
-        )),
-    });
-}
-
-/// Reports a number with the message of `wrong`, which gets `None` for one that does not fit an `i128`.
-/// The value of a constant is not known here: the generated code checks it.
+/// Reports a number outside of the range, with the reason for its least or for its greatest. The value of a
+/// constant is not known here: the generated code checks it.
 fn check_number(
     input: &DeriveInput,
     limit: &Spanned<Limit>,
+    right: RangeInclusive<i128>,
+    [too_small, too_large]: [String; 2],
     errors: &mut Errors,
-    wrong: impl Fn(Option<i128>) -> Option<String>,
 ) {
     match &limit.value {
         Limit::Const(path) => check_limit_path(input, &limit.key, path, errors),
         Limit::Literal { node, number } => {
-            if let Some(message) = wrong(*number) {
-                errors.push(node, message, limit.usage);
-            }
+            let (wrong, reason) = match number {
+                Some(number) if right.contains(number) => return,
+                Some(0) => ("zero", too_small),
+                Some(..0) => ("negative", too_small),
+                Some(number) if number < right.start() => ("too small", too_small),
+                _ => ("too large", too_large),
+            };
+            let message = format!("`{}` is {wrong}: {reason}", limit.key);
+            errors.push(node, message, limit.usage);
         }
     }
 }

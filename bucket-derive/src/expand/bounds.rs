@@ -17,25 +17,22 @@ use crate::{
         Field,
         bucket::{BucketModel, Role},
     },
-    parse::{
-        attr::RollupAttr,
-        list::{Entry, Value},
-    },
+    parse::list::{Entry, Value},
 };
 
 /// The types of the fields, each with the rules for its part.
 pub(crate) fn types(model: &BucketModel<'_>) -> Types {
     let fields = &model.fields;
     Types::new(model.input, &model.attr.krate(), fields, |field| {
-        let rollup = RollupAttr::of(&field.attr);
+        let has_sum = field.attr.word("sum").is_some();
         let is_kept = field.part != Role::Key && field.serde.write.is_some();
         let rules = [
             (field.part == Role::Key, Rule::Key),
             (field.part == Role::Time, Rule::Time),
             (is_stored_by_serde(field), Rule::Stored),
-            (is_kept && rollup.sum.is_some(), Rule::Sum),
+            (is_kept && has_sum, Rule::Sum),
             (
-                is_kept && rollup.sum.is_none() && rollup.first().is_some(),
+                is_kept && !has_sum && field.attr.rollups().next().is_some(),
                 Rule::Rollup,
             ),
             (field.attr.word("unique").is_some(), Rule::Unique),

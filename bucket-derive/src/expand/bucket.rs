@@ -21,13 +21,14 @@ use crate::{
         Field,
         bucket::{BucketModel, Role},
     },
+    parse::attr::BUCKET,
 };
 
 pub(crate) fn expand(checked: &BucketChecked<'_>) -> TokenStream {
     let (attr, krate) = (&checked.model.attr, checked.model.attr.krate());
     let limits = [Some(checked.capacity), attr.max_bytes.as_ref()];
     let limits = limits.into_iter().flatten();
-    let limits = limits.filter_map(|given| limit::constant(given, &krate));
+    let limits = limits.filter_map(|given| limit::constant(given, None, &krate));
     let lengths = size::constants(&checked.model.fields, &krate);
     let import = attr.import();
     let types = bounds::types(checked.model);
@@ -46,16 +47,8 @@ pub(crate) fn expand(checked: &BucketChecked<'_>) -> TokenStream {
     });
     let own_dates = own_dates::probing(&krate, own_dates);
     let spec = spec(checked, &types, &rollups);
-    let proof = &spec.proof;
-    let bucket = bucket_impl(
-        checked,
-        &types,
-        &spec.value,
-        &reader,
-        &writer,
-        &fields,
-        &rollups,
-    );
+    let (spec, proof) = (&spec.value, &spec.proof);
+    let bucket = bucket_impl(checked, &types, spec, &reader, &writer, &fields, &rollups);
     quote! {
         #[allow(deprecated, non_camel_case_types, non_snake_case)]
         const _: () = {
@@ -80,15 +73,8 @@ pub(crate) fn fields(model: &BucketModel<'_>, types: &Types) -> Fields {
         Role::Time => Form::Date,
         Role::Element => Form::Serde,
     };
-    let krate = model.attr.krate();
-    fields::fields(
-        model.input,
-        &model.serde,
-        &krate,
-        &model.fields,
-        types,
-        form,
-    )
+    let (krate, input, serde) = (model.attr.krate(), model.input, &model.serde);
+    fields::fields(input, &BUCKET, serde, &krate, &model.fields, types, form)
 }
 
 fn bucket_impl(
@@ -115,14 +101,9 @@ fn bucket_impl(
     let (element, pattern) = (&reader.ty, &reader.pattern);
     let (fields, rollup_members) = (&fields.members, &rollups.members);
     let markers = markers(model, &clause);
-    let readers = reading::readers(
-        &krate,
-        model.input,
-        &generics::self_type(model.input),
-        &model.fields,
-        |field| types.of(model.input, field),
-        &clause,
-    );
+    let (input, this) = (model.input, generics::self_type(model.input));
+    let ty = |field: &Field<'_, Role>| types.of(input, field);
+    let readers = reading::readers(&krate, input, &this, &model.fields, ty, &clause);
     quote! {
         #markers
         #readers
@@ -226,7 +207,7 @@ fn spec(checked: &BucketChecked<'_>, types: &Types, rollups: &Rollups) -> Spec {
         CheckedOrdinal::Millis => quote!(Millis),
         CheckedOrdinal::Window { seconds } => quote!(Window { seconds: #seconds }),
     };
-    let capacity = limit::value(checked.capacity);
+    let capacity = limit::value(checked.capacity, None);
     let names = model.keys().map(|key| {
         let (name, aliases) = (
             &key.serde.write,
@@ -235,12 +216,13 @@ fn spec(checked: &BucketChecked<'_>, types: &Types, rollups: &Rollups) -> Spec {
         let aliases = (!aliases.is_empty()).then(|| quote!(.aliases(&[#(#aliases),*])));
         quote!(#krate::KeyName::new(#name) #aliases)
     });
-    let items = model.attr.items.as_ref().map(|items| &items.value);
-    let items = items.map(|name| quote!(.items(#name)));
-    let count = model.attr.count.as_ref().map(|count| &count.value);
-    let count = count.map(|name| quote!(.count(#name)));
-    let window = model.attr.window.as_ref().map(|window| &window.value);
-    let window = window.map(|name| quote!(.window(#name)));
+    let attr = &model.attr;
+    let given = [&attr.items, &attr.count, &attr.window, &attr.rollup];
+    let given = given.into_iter().flatten();
+    let given = given.map(|given| {
+        let (key, name) = (&given.key, &given.value);
+        quote!(.#key(#name))
+    });
     let rollups = &rollups.spec;
     let time = model.time().map(|time| &time.serde.write);
     let time = time.map(|name| quote!(.time(#name)));
@@ -252,7 +234,7 @@ fn spec(checked: &BucketChecked<'_>, types: &Types, rollups: &Rollups) -> Spec {
     let unique = unique.map(|name| quote!(.unique(#name)));
     let expire_after = checked.expire_after;
     let expire_after = expire_after.map(|seconds| quote!(.expire_after(#seconds)));
-    let max_bytes = model.attr.max_bytes.as_ref().map(limit::value);
+    let max_bytes = attr.max_bytes.as_ref().map(|max| limit::value(max, None));
     let max_bytes = max_bytes.map(|bytes| quote!(.max_bytes(#bytes)));
     let fields = fields::all_names(model.elements());
     let fields = fields.map(|names| quote!(.fields(&[#(#names),*])));
@@ -262,7 +244,7 @@ fn spec(checked: &BucketChecked<'_>, types: &Types, rollups: &Rollups) -> Spec {
             #krate::IdFormat::new(#head, &[#(#after_key),*], #krate::Ordinal::#ordinal),
             #capacity,
             &[#(#names),*],
-        ) #items #count #window #rollups #time #fields #indexes #unique #expire_after #max_bytes
+        ) #(#given)* #rollups #time #fields #indexes #unique #expire_after #max_bytes
     };
     let proved = size::bucket::proved(model, types, checked.capacity, &spec);
     Spec::new(&quote!(#krate::BucketSpec), spec, proved)

@@ -94,7 +94,7 @@ fn element_type(model: &BucketModel<'_>, types: &Types, field: &Field<'_, Role>)
 /// A bound on a parameter, a default, or another attribute concerns the plain type, which needs `with`.
 pub(crate) fn holds_date(model: &BucketModel<'_>, field: &Field<'_, Role>) -> bool {
     field.is_date()
-        && field.serde.has_only(&["rename", "alias"])
+        && field.serde.has_only("rename alias")
         && !model.serde.has("default")
         && model.input.generics.params.is_empty()
 }

@@ -8,7 +8,7 @@ use crate::{
     check::names::not_a_field_name,
     expand::{bounds, fit::Types, generics, reading, spans::located_at, type_name::type_name},
     model::{Field, guess},
-    parse::{list::Entry, serde_attr::Container},
+    parse::{attr::Derive, list::Entry, serde_attr::Container},
 };
 
 /// How values of a field are stored, unless its serde attributes say otherwise.
@@ -30,6 +30,7 @@ pub(crate) struct Fields {
 /// `types` names the fields' types, and `form` says how a field is stored unless its serde attributes do.
 pub(crate) fn fields<Part>(
     input: &DeriveInput,
+    derive: &Derive,
     container: &Container,
     krate: &Path,
     fields: &[Field<'_, Part>],
@@ -44,7 +45,23 @@ pub(crate) fn fields<Part>(
     let ident = type_name(input, "Fields");
     let this = generics::self_type(input);
     let (parameters, arguments, _) = input.generics.split_for_impl();
-    let clause = generics::where_clause(&generics::of_struct(input));
+    let mut predicates = generics::of_struct(input);
+    let clause = generics::where_clause(&predicates);
+    // Parts of a struct that derives both are parts of its items.
+    let is_whole = derive.name == "Bucket" || !has_attribute(input, "bucket");
+    let whole = is_whole.then(|| {
+        let (this, name) = (&input.ident, format_ident!("{}", derive.name));
+        // With a lifetime of its own, a predicate that does not hold is not an error here.
+        predicates.push(quote!(for<'__a> Self: #krate::#name<Fields = #ident #arguments>));
+        let clause = generics::where_clause(&predicates);
+        quote! {
+            #[automatically_derived]
+            impl #parameters #krate::field::StructFields for #this #arguments #clause {
+                type Fields = #ident #arguments;
+                const FIELDS: &'static Self::Fields = &<Self as #krate::#name>::FIELDS;
+            }
+        }
+    });
     let visibility = &input.vis;
     let place = Place {
         krate,
@@ -77,6 +94,7 @@ pub(crate) fn fields<Part>(
                 #(#definitions),*
             }
             #nested
+            #whole
         },
         members: quote! {
             type Fields = #ident #arguments;
@@ -87,6 +105,11 @@ pub(crate) fn fields<Part>(
             const FIELDS: Self::Fields = #ident { #(#nothing),* };
         },
     }
+}
+
+/// Whether a struct has an attribute of this name.
+pub(crate) fn has_attribute(input: &DeriveInput, name: &str) -> bool {
+    input.attrs.iter().any(|attr| attr.path().is_ident(name))
 }
 
 /// The typed field of a stub.

@@ -19,7 +19,7 @@ use crate::{
     model::{Field, guess},
 };
 
-const INTEGERS: [&str; 8] = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"];
+const INTEGERS: &str = "i8 i16 i32 i64 u8 u16 u32 u64";
 
 /// A requirement on a field's type.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -75,27 +75,23 @@ impl Rule {
     }
 
     fn is_kept_by_name(self, name: &Ident) -> bool {
-        let is_any = |names: &[&str]| names.iter().any(|known| name == known);
-        match self {
-            Self::Key | Self::Unique => is_any(&INTEGERS) || is_any(&["String", "bool"]),
-            Self::Time => name == "DateTime",
-            Self::Stored => {
-                let others = [
-                    "f32", "f64", "bool", "char", "String", "DateTime", "ObjectId", "Uuid",
-                ];
-                is_any(&INTEGERS) || is_any(&others)
-            }
-            Self::Sum => is_any(&INTEGERS) || is_any(&["f32", "f64"]),
-            Self::Rollup => is_any(&INTEGERS) || is_any(&["f32", "f64", "DateTime"]),
-            Self::Len => name == "String",
-            Self::Flag => name == "bool",
-            Self::Total => is_any(&["i64", "u64"]),
+        let (integers, others) = match self {
+            Self::Key | Self::Unique => (INTEGERS, "String bool"),
+            Self::Time => ("", "DateTime"),
+            Self::Stored => (INTEGERS, "f32 f64 bool char String DateTime ObjectId Uuid"),
+            Self::Sum => (INTEGERS, "f32 f64"),
+            Self::Rollup => (INTEGERS, "f32 f64 DateTime"),
+            Self::Len => ("", "String"),
+            Self::Flag => ("", "bool"),
+            Self::Total => ("", "i64 u64"),
             Self::Optional
             | Self::OptionalParts
             | Self::Items
             | Self::ItemLen
-            | Self::ItemUnique => false,
-        }
+            | Self::ItemUnique => return false,
+        };
+        let mut kept = integers.split(' ').chain(others.split(' '));
+        kept.any(|known| name == known)
     }
 }
 

@@ -9,17 +9,8 @@ use crate::{
     parse::attr::{Limit, Spanned},
 };
 
-/// The limit, as generated code uses it.
-pub(crate) fn value(limit: &Spanned<Limit>) -> TokenStream {
-    value_named(limit, &limit.key)
-}
-
-/// The limit of a field, as generated code uses it.
-pub(crate) fn value_of_field(limit: &Spanned<Limit>, field: &str) -> TokenStream {
-    value_named(limit, &of_field(limit, field))
-}
-
-fn value_named(limit: &Spanned<Limit>, name: &Ident) -> TokenStream {
+/// The limit of the struct, or of a field, as generated code uses it.
+pub(crate) fn value(limit: &Spanned<Limit>, field: Option<&str>) -> TokenStream {
     match &limit.value {
         // Without the suffix that it may have.
         Limit::Literal {
@@ -31,7 +22,7 @@ fn value_named(limit: &Spanned<Limit>, name: &Ident) -> TokenStream {
             literal.into_token_stream()
         }
         Limit::Literal { node, .. } => node.to_token_stream(),
-        Limit::Const(_) => constant_name(name).into_token_stream(),
+        Limit::Const(_) => constant_name(limit, field).into_token_stream(),
     }
 }
 
@@ -40,26 +31,17 @@ fn value_named(limit: &Spanned<Limit>, name: &Ident) -> TokenStream {
 ///
 /// `& !0` accepts integers only and leaves them as they are; a cast alone would accept a float, too. Both
 /// have the span of the user's tokens, where clippy would complain.
-pub(crate) fn constant(limit: &Spanned<Limit>, krate: &syn::Path) -> Option<TokenStream> {
-    constant_named(limit, &limit.key, krate)
-}
-
-/// Checks the constant in a field's limit, as [`constant`] does for the struct's.
-pub(crate) fn constant_of_field(
+pub(crate) fn constant(
     limit: &Spanned<Limit>,
-    field: &str,
+    field: Option<&str>,
     krate: &syn::Path,
 ) -> Option<TokenStream> {
-    constant_named(limit, &of_field(limit, field), krate)
-}
-
-fn constant_named(limit: &Spanned<Limit>, name: &Ident, krate: &syn::Path) -> Option<TokenStream> {
     let Limit::Const(path) = &limit.value else {
         return None;
     };
     let krate = located_at(krate, path.span());
     let (name, check) = (
-        constant_name(name),
+        constant_name(limit, field),
         format_ident!("{}", limit.key, span = last_span(path)),
     );
     Some(quote_spanned! {last_span(path)=>
@@ -69,12 +51,10 @@ fn constant_named(limit: &Spanned<Limit>, name: &Ident, krate: &syn::Path) -> Op
     })
 }
 
-/// `__CAPACITY_WITHIN_LIMITS`: the compiler names the constant if it is not.
-fn constant_name(name: &Ident) -> Ident {
-    format_ident!("__{}_WITHIN_LIMITS", name.to_string().to_uppercase())
-}
-
-/// `max_len_ticker`
-fn of_field(limit: &Spanned<Limit>, field: &str) -> Ident {
-    format_ident!("{}_{field}", limit.key)
+/// `__CAPACITY_WITHIN_LIMITS`, or `__MAX_LEN_TICKER_WITHIN_LIMITS` for a field: the compiler names the constant if
+/// it is not.
+fn constant_name(limit: &Spanned<Limit>, field: Option<&str>) -> Ident {
+    let field = field.map(|field| format!("_{field}")).unwrap_or_default();
+    let name = format!("{}{field}", limit.key).to_uppercase();
+    format_ident!("__{name}_WITHIN_LIMITS")
 }

@@ -8,7 +8,7 @@ use quote::{ToTokens, quote};
 use crate::{
     expand::{
         bounds::of_left_out,
-        fields::{Form, Place, is_plain, name, value},
+        fields::{Form, Place, has_attribute, is_plain, name, value},
         generics, own_dates, reading,
         type_name::type_name,
     },
@@ -92,14 +92,24 @@ impl NestedWriter<'_> {
         let ty = |field: &Field<'_, ()>| self.ty(field);
         let no_clause = TokenStream::new();
         let readers = reading::readers(&krate, self.model.input, &readers, fields, ty, &no_clause);
-        let this = &self.model.input.ident;
+        // Parts of a struct that is stored by itself name the fields that it has there.
+        let is_whole = ["bucket", "outlier"].map(|other| has_attribute(self.model.input, other));
+        let whole = (is_whole == [false; 2]).then(|| {
+            let this = &self.model.input.ident;
+            quote! {
+                #[automatically_derived]
+                impl #krate::field::StructFields for #this {
+                    type Fields = #ident<Self>;
+                    const FIELDS: &'static #ident<Self> = <Self as #krate::Fields>::FIELDS;
+                }
+            }
+        });
         FieldsStruct {
             definition: quote! {
                 #definition
                 #located
                 #readers
-                #[automatically_derived]
-                impl #krate::field::StructFields for #this {}
+                #whole
             },
             ty: quote!(#ident<__T, __P>),
         }

@@ -18,15 +18,19 @@ use crate::{
         Field,
         outlier::{Marks, OutlierModel},
     },
+    parse::attr::OUTLIER,
 };
 
 pub(crate) fn expand(checked: &OutlierChecked<'_>) -> TokenStream {
     let krate = checked.model.attr.krate();
-    let threshold = limit::constant(checked.threshold, &krate);
-    let extras_capacity = checked.model.attr.extras_capacity.as_ref();
-    let extras_capacity = extras_capacity.map(|limit| limit::constant(limit, &krate));
-    let max_bytes = checked.model.attr.max_bytes.as_ref();
-    let max_bytes = max_bytes.map(|limit| limit::constant(limit, &krate));
+    let attr = &checked.model.attr;
+    let limits = [
+        Some(checked.threshold),
+        attr.extras_capacity.as_ref(),
+        attr.max_bytes.as_ref(),
+    ];
+    let limits = limits.into_iter().flatten();
+    let limits = limits.filter_map(|limit| limit::constant(limit, None, &krate));
     let lengths = size::constants(&checked.model.fields, &krate);
     let types = types(checked.model);
     let aliases = &types.definitions;
@@ -49,9 +53,7 @@ pub(crate) fn expand(checked: &OutlierChecked<'_>) -> TokenStream {
         const _: () = {
             #import
             #(#aliases)*
-            #threshold
-            #extras_capacity
-            #max_bytes
+            #(#limits)*
             #(#lengths)*
             #proof
             #definition
@@ -65,7 +67,8 @@ pub(crate) fn expand(checked: &OutlierChecked<'_>) -> TokenStream {
 pub(crate) fn fields(model: &OutlierModel<'_>, types: &Types) -> Fields {
     let krate = model.attr.krate();
     let (input, serde) = (model.input, &model.serde);
-    fields::fields(input, serde, &krate, &model.fields, types, |_| Form::Serde)
+    let form = |_: &Field<'_, Marks>| Form::Serde;
+    fields::fields(input, &OUTLIER, serde, &krate, &model.fields, types, form)
 }
 
 /// The types of the fields, each with the rules for its part.
@@ -112,14 +115,9 @@ fn outlier_impl(
     let item_member = quote_spanned!(checked.items.node.ty.span()=> type Item = #item;);
     let borrowed = types.call(checked.id, &krate, "KeyField", "borrowed");
     let items_type = types.of(input, checked.items);
-    let readers = reading::readers(
-        &krate,
-        input,
-        &generics::self_type(input),
-        &checked.model.fields,
-        |field| types.of(input, field),
-        &clause,
-    );
+    let this = generics::self_type(input);
+    let ty = |field: &Field<'_, Marks>| types.of(input, field);
+    let readers = reading::readers(&krate, input, &this, &checked.model.fields, ty, &clause);
     let identified = identified(checked.model, &clause);
     quote! {
         #readers
@@ -208,15 +206,16 @@ fn spec(checked: &OutlierChecked<'_>, types: &Types) -> Spec {
     let krate = attr.krate();
     let (collection, reference) = (checked.collection, checked.reference);
     let (extras, items, extra_items) = (&checked.extras, checked.items_name, &checked.extra_items);
-    let threshold = limit::value(checked.threshold);
+    let value = |limit| limit::value(limit, None);
+    let threshold = value(checked.threshold);
     let flag = checked.model.own_flag_name();
     let flag = flag.map(|name| quote!(.flag(#name)));
     let total = checked.model.total();
     let total = total.and_then(|field| field.serde.write.as_ref());
     let total = total.map(|name| quote!(.total(#name)));
-    let extras_capacity = attr.extras_capacity.as_ref().map(limit::value);
+    let extras_capacity = attr.extras_capacity.as_ref().map(value);
     let extras_capacity = extras_capacity.map(|limit| quote!(.extras_capacity(#limit)));
-    let max_bytes = attr.max_bytes.as_ref().map(limit::value);
+    let max_bytes = attr.max_bytes.as_ref().map(value);
     let max_bytes = max_bytes.map(|bytes| quote!(.max_bytes(#bytes)));
     let unique = unique(checked, types);
     let this = generics::self_type(checked.model.input);

@@ -15,19 +15,11 @@ use crate::{
 };
 
 /// The serde attributes of a field that this module can follow, or that do not concern reading.
-const FIELD: [&str; 8] = [
-    "rename",
-    "alias",
-    "default",
-    "skip",
-    "skip_serializing",
-    "skip_serializing_if",
-    "skip_deserializing",
-    "serialize_with",
-];
+const FIELD: &str = "rename alias default skip skip_serializing skip_serializing_if skip_deserializing \
+                     serialize_with";
 
 /// The serde attributes of a struct that this module can follow, or that do not concern reading.
-const CONTAINER: [&str; 2] = ["rename", "rename_all"];
+const CONTAINER: &str = "rename rename_all";
 
 /// The struct of an element, and how it is named.
 pub(crate) struct Reader {
@@ -62,10 +54,10 @@ pub(crate) fn reader(model: &BucketModel<'_>, types: &Types) -> Reader {
 
 fn is_plain(model: &BucketModel<'_>) -> bool {
     let is_plain = |field: &Field<'_, Role>| {
-        field.serde.has_only(&FIELD) && (!field.is_date() || element::holds_date(model, field))
+        field.serde.has_only(FIELD) && (!field.is_date() || element::holds_date(model, field))
     };
     model.input.generics.params.is_empty()
-        && model.serde.has_only(&CONTAINER)
+        && model.serde.has_only(CONTAINER)
         && model.elements().all(is_plain)
 }
 

@@ -16,7 +16,6 @@ use crate::{
         Field,
         bucket::{BucketModel, Role},
     },
-    parse::attr::RollupAttr,
 };
 
 /// The struct with the rollups, and the trait's members that use it.
@@ -45,7 +44,7 @@ pub(crate) fn rollups(model: &BucketModel<'_>, types: &Types) -> Rollups {
     let krate = model.attr.krate();
     let ident = type_name(model.input, "Rollups");
     let (_, arguments, _) = model.input.generics.split_for_impl();
-    let values = kept.iter().map(|(field, _)| {
+    let values = kept.iter().map(|field| {
         let ident = field.ident;
         let to_rollup = types.call(field, &krate, "RollupField", "to_rollup");
         quote!(#to_rollup(&self.#ident))
@@ -70,21 +69,21 @@ fn definition(
     model: &BucketModel<'_>,
     types: &Types,
     ident: &Ident,
-    kept: &[(&Field<'_, Role>, RollupAttr<'_>)],
+    kept: &[&Field<'_, Role>],
 ) -> TokenStream {
     let krate = model.attr.krate();
     let visibility = &model.input.vis;
     let (parameters, arguments, _) = model.input.generics.split_for_impl();
     let clause = generics::where_clause(&predicates(model, types));
-    let definitions = kept.iter().map(|(field, rollup)| {
+    let definitions = kept.iter().map(|field| {
         let (visibility, ident) = (&field.node.vis, field.ident);
-        let ty = field_type(model, types, field, rollup);
+        let ty = field_type(model, types, field);
         quote!(#visibility #ident: #ty)
     });
-    let reads = kept.iter().map(|(field, rollup)| read(field.ident, rollup));
-    let idents = kept.iter().map(|(field, _)| field.ident);
+    let reads = kept.iter().map(|field| read(field));
+    let idents = kept.iter().map(|field| field.ident);
     let clones = idents.map(|ident| quote!(#ident: ::core::clone::Clone::clone(&self.#ident)));
-    let debugs = kept.iter().map(|(field, _)| {
+    let debugs = kept.iter().map(|field| {
         let (ident, name) = (field.ident, &field.name);
         quote!(::core::fmt::DebugStruct::field(&mut __debug, #name, &self.#ident);)
     });
@@ -127,8 +126,9 @@ fn definition(
 }
 
 /// Reads the rollup of a field.
-fn read(ident: &Ident, rollup: &RollupAttr<'_>) -> TokenStream {
-    let read = match rollup.sum {
+fn read(field: &Field<'_, Role>) -> TokenStream {
+    let ident = field.ident;
+    let read = match field.attr.word("sum") {
         Some(_) => quote!(sum_field),
         None => quote!(field),
     };
@@ -142,31 +142,20 @@ fn predicates(model: &BucketModel<'_>, types: &Types) -> Vec<TokenStream> {
     predicates
 }
 
-fn field_type(
-    model: &BucketModel<'_>,
-    types: &Types,
-    field: &Field<'_, Role>,
-    rollup: &RollupAttr<'_>,
-) -> TokenStream {
+fn field_type(model: &BucketModel<'_>, types: &Types, field: &Field<'_, Role>) -> TokenStream {
     let end = last_span(&field.node.ty);
     let krate = located_at(&model.attr.krate(), end);
     let ty = types.of(model.input, field);
-    let [sum, min, max] = [&rollup.sum, &rollup.min, &rollup.max].map(Option::is_some);
+    let [sum, min, max] = ["sum", "min", "max"].map(|word| field.attr.word(word).is_some());
     quote_spanned!(end=> #krate::FieldRollup<#ty, #sum, #min, #max>)
 }
 
 fn spec(model: &BucketModel<'_>) -> TokenStream {
     let krate = model.attr.krate();
-    let names = model.rollups().map(|(field, rollup)| {
+    let names = model.rollups().map(|field| {
         let name = &field.serde.write;
-        let words = [&rollup.sum, &rollup.min, &rollup.max]
-            .into_iter()
-            .flatten();
-        let words = words.map(|word| quote!(.#word()));
+        let words = field.attr.rollups().map(|word| quote!(.#word()));
         quote!(#krate::RollupName::new(#name) #(#words)*)
     });
-    let names = quote!(.rollups(&[#(#names),*]));
-    let rollup = model.attr.rollup.as_ref().map(|rollup| &rollup.value);
-    let rollup = rollup.map(|name| quote!(.rollup(#name)));
-    quote!(#names #rollup)
+    quote!(.rollups(&[#(#names),*]))
 }

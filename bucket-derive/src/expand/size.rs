@@ -43,7 +43,7 @@ impl Spec {
 pub(crate) fn constants<P>(fields: &[Field<'_, P>], krate: &Path) -> Vec<TokenStream> {
     let constants = bounded(fields);
     constants
-        .filter_map(|(field, max)| limit::constant_of_field(max, &field.name, krate))
+        .filter_map(|(field, max)| limit::constant(max, Some(&field.name), krate))
         .collect()
 }
 
@@ -89,7 +89,7 @@ impl Prober<'_> {
         };
         let krate = self.krate;
         let len = self.probe(field, len);
-        let max = limit::value_of_field(max, &field.name);
+        let max = limit::value(max, Some(&field.name));
         quote!(#krate::__private::len_size(#len, #max))
     }
 
@@ -97,7 +97,7 @@ impl Prober<'_> {
     fn text<P>(&self, field: &Field<'_, P>) -> TokenStream {
         match field.attr.limit("max_len") {
             Some(max) => {
-                let max = limit::value_of_field(max, &field.name);
+                let max = limit::value(max, Some(&field.name));
                 quote!(::core::option::Option::Some(#max))
             }
             None => self.probe(field, "__TEXT"),

@@ -20,28 +20,11 @@ use crate::{
 };
 
 /// The serde attributes of a field that this module can follow, or that do not concern writing.
-const FIELD: [&str; 9] = [
-    "rename",
-    "alias",
-    "default",
-    "skip",
-    "skip_serializing",
-    "skip_serializing_if",
-    "skip_deserializing",
-    "deserialize_with",
-    "bound",
-];
+const FIELD: &str = "rename alias default skip skip_serializing skip_serializing_if skip_deserializing \
+                     deserialize_with bound";
 
 /// The serde attributes of a struct that this module can follow, or that do not concern writing.
-const CONTAINER: [&str; 7] = [
-    "rename",
-    "rename_all",
-    "default",
-    "deny_unknown_fields",
-    "bound",
-    "crate",
-    "expecting",
-];
+const CONTAINER: &str = "rename rename_all default deny_unknown_fields bound crate expecting";
 
 /// The code that writes elements, and the struct that it may need.
 pub(crate) struct Writer {
@@ -67,7 +50,7 @@ pub(crate) fn writer(model: &BucketModel<'_>, types: &Types) -> Writer {
 
 fn is_plain(model: &BucketModel<'_>) -> bool {
     let mut elements = model.elements();
-    model.serde.has_only(&CONTAINER) && elements.all(|field| field.serde.has_only(&FIELD))
+    model.serde.has_only(CONTAINER) && elements.all(|field| field.serde.has_only(FIELD))
 }
 
 fn by_field(model: &BucketModel<'_>, types: &Types) -> TokenStream {

@@ -12,25 +12,12 @@ use crate::{
     parse::id_format::{MAX_KEYS, PartKind},
 };
 
-/// The calls on the struct itself, each with the number of its arguments.
-pub(crate) const CALLS: [(&str, usize); 17] = [
-    ("buckets", 1),
-    ("buckets_in", 1),
-    ("change_capacity", 1),
-    ("change_capacity_in", 1),
-    ("create_collection", 1),
-    ("create_collection_in", 1),
-    ("indexes", 0),
-    ("migrate_from", 2),
-    ("rebuild_rollups", 1),
-    ("rebuild_rollups_in", 1),
-    ("repair", 1),
-    ("repair_in", 1),
-    ("shard_key", 0),
-    ("unwind", 0),
-    ("validator", 0),
-    ("verify", 1),
-    ("verify_in", 1),
+/// The calls on the struct itself: those without an argument, with one, and with two.
+pub(crate) const CALLS: [&str; 3] = [
+    "indexes shard_key unwind validator",
+    "buckets buckets_in change_capacity change_capacity_in create_collection create_collection_in \
+     rebuild_rollups rebuild_rollups_in repair repair_in verify verify_in",
+    "migrate_from",
 ];
 
 /// The errors, and a `Bucket` that does nothing: calls on the struct then need no messages of
@@ -38,7 +25,7 @@ pub(crate) const CALLS: [(&str, usize); 17] = [
 pub(crate) fn bucket(model: &BucketModel<'_>, error: Error) -> TokenStream {
     let krate = model.attr.krate();
     let runtime = [krate.to_token_stream(), model.attr.import()];
-    let errors = unsent::errors(model.input, runtime, &model.fields, &CALLS, error);
+    let errors = unsent::errors(model.input, runtime, &model.fields, CALLS, error);
     let ident = &model.input.ident;
     let (parameters, arguments, _) = model.input.generics.split_for_impl();
     let keys = key_types(model);

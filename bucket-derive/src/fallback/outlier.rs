@@ -10,20 +10,11 @@ use crate::{
     model::{guess, outlier::OutlierModel},
 };
 
-/// The calls on the struct itself, each with the number of its arguments.
-pub(crate) const CALLS: [(&str, usize); 12] = [
-    ("create_collections", 1),
-    ("create_collections_in", 2),
-    ("extras_validator", 0),
-    ("indexes", 0),
-    ("item_too_long", 1),
-    ("outliers", 1),
-    ("outliers_in", 2),
-    ("repair", 1),
-    ("repair_in", 2),
-    ("validator", 0),
-    ("verify", 1),
-    ("verify_in", 2),
+/// The calls on the struct itself: those without an argument, with one, and with two.
+pub(crate) const CALLS: [&str; 3] = [
+    "extras_validator indexes validator",
+    "create_collections item_too_long outliers repair verify",
+    "create_collections_in outliers_in repair_in verify_in",
 ];
 
 /// The errors, and an `Outlier` that does nothing: calls on the struct then need no messages of
@@ -31,7 +22,7 @@ pub(crate) const CALLS: [(&str, usize); 12] = [
 pub(crate) fn outlier(model: &OutlierModel<'_>, error: Error) -> TokenStream {
     let krate = model.attr.krate();
     let runtime = [krate.to_token_stream(), model.attr.import()];
-    let errors = unsent::errors(model.input, runtime, &model.fields, &CALLS, error);
+    let errors = unsent::errors(model.input, runtime, &model.fields, CALLS, error);
     let ident = &model.input.ident;
     let (parameters, arguments, _) = model.input.generics.split_for_impl();
     let mut predicates = generics::of_struct(model.input);

@@ -13,7 +13,7 @@ pub(super) fn errors<P>(
     input: &DeriveInput,
     [krate, import]: [TokenStream; 2],
     fields: &[Field<'_, P>],
-    calls: &[(&str, usize)],
+    calls: [&str; 3],
     error: Error,
 ) -> TokenStream {
     if !fields.iter().any(|field| guess::has_rc(&field.node.ty)) {
@@ -21,9 +21,12 @@ pub(super) fn errors<P>(
     }
     let mut errors = error.into_iter().map(Error::into_compile_error);
     let first = errors.next();
-    let calls = calls.iter().map(|(name, arguments)| {
+    let calls = calls.into_iter().enumerate();
+    let calls =
+        calls.flat_map(|(arguments, names)| names.split(' ').map(move |name| (name, arguments)));
+    let calls = calls.map(|(name, arguments)| {
         let name = Ident::new(name, Span::call_site());
-        let types = Vec::from_iter((0..*arguments).map(|n| format_ident!("__A{n}")));
+        let types = Vec::from_iter((0..arguments).map(|n| format_ident!("__A{n}")));
         quote! {
             pub fn #name<#(#types),*>(#(_: #types),*) -> __Unsent {
                 ::core::panic!()

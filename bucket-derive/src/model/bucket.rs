@@ -1,12 +1,12 @@
 //! A struct that derives `Bucket`.
 
-use syn::DeriveInput;
+use syn::{DeriveInput, LitStr};
 
-use super::{Field, fields};
+use super::{Field, named, of_struct};
 use crate::{
     errors::Errors,
     parse::{
-        attr::{BUCKET, BucketAttr, RollupAttr},
+        attr::{BUCKET, BucketAttr, Spanned},
         id_format::{IdFormat, Ordinal, Suffix, SyntaxError},
         serde_attr,
     },
@@ -22,8 +22,6 @@ pub(crate) struct BucketModel<'a> {
     pub(crate) format_errors: Vec<SyntaxError>,
     /// Empty unless the input is a struct with named fields.
     pub(crate) fields: Vec<Field<'a, Role>>,
-    /// Some field has an attribute that could not be read, so it may have meant a rollup.
-    pub(crate) rollups_unread: bool,
 }
 
 /// The part of a field in its bucket.
@@ -43,10 +41,9 @@ impl<'a> BucketModel<'a> {
         let serde = serde_attr::Container::read(&input.attrs);
         let id = attr.id.as_ref().map(|id| id.value.value());
         let (format, format_errors) = IdFormat::parse(&id.unwrap_or_default());
-        let fields = fields(input, &BUCKET, &serde, errors, |name, _| {
+        let fields = named(of_struct(input), &BUCKET, &serde, errors, |name, _| {
             Role::of(name, &format)
         });
-        let rollups_unread = fields.iter().any(|field| field.attr.unreadable);
         Self {
             input,
             attr,
@@ -54,7 +51,6 @@ impl<'a> BucketModel<'a> {
             format,
             format_errors,
             fields,
-            rollups_unread,
         }
     }
 
@@ -78,16 +74,15 @@ impl<'a> BucketModel<'a> {
     }
 
     /// The fields marked with `sum`, `min` or `max`.
-    pub(crate) fn marked(&self) -> impl Iterator<Item = (&Field<'a, Role>, RollupAttr<'_>)> {
+    pub(crate) fn marked(&self) -> impl Iterator<Item = &Field<'a, Role>> {
         let fields = self.fields.iter();
-        let fields = fields.map(|field| (field, RollupAttr::of(&field.attr)));
-        fields.filter(|(_, rollup)| rollup.first().is_some())
+        fields.filter(|field| field.attr.rollups().next().is_some())
     }
 
     /// The marked fields that a bucket can have a rollup of: those that elements store.
-    pub(crate) fn rollups(&self) -> impl Iterator<Item = (&Field<'a, Role>, RollupAttr<'_>)> {
+    pub(crate) fn rollups(&self) -> impl Iterator<Item = &Field<'a, Role>> {
         self.marked()
-            .filter(|(field, _)| field.part != Role::Key && field.serde.write.is_some())
+            .filter(|field| field.part != Role::Key && field.serde.write.is_some())
     }
 
     /// The `unique` field, which identifies an item within its key, if there is one.
@@ -99,24 +94,17 @@ impl<'a> BucketModel<'a> {
     /// The name of the rollup field, if a field of the struct is marked.
     pub(crate) fn rollup_name(&self) -> Option<String> {
         self.marked().next()?;
-        let rollup = self.attr.rollup.as_ref();
-        Some(rollup.map_or_else(|| "rollup".to_owned(), |rollup| rollup.value.value()))
+        Some(name_or(&self.attr.rollup, "rollup"))
     }
 
     /// The name of the array of elements.
     pub(crate) fn items_name(&self) -> String {
-        self.attr
-            .items
-            .as_ref()
-            .map_or_else(|| "items".to_owned(), |items| items.value.value())
+        name_or(&self.attr.items, "items")
     }
 
     /// The name of the field that holds the array's length.
     pub(crate) fn count_name(&self) -> String {
-        self.attr
-            .count
-            .as_ref()
-            .map_or_else(|| "count".to_owned(), |count| count.value.value())
+        name_or(&self.attr.count, "count")
     }
 
     /// The name of the field that holds the window's start, if buckets have one.
@@ -128,9 +116,14 @@ impl<'a> BucketModel<'a> {
         else {
             return None;
         };
-        let window = self.attr.window.as_ref();
-        Some(window.map_or_else(|| "window".to_owned(), |window| window.value.value()))
+        Some(name_or(&self.attr.window, "window"))
     }
+}
+
+/// The name that the struct's attribute gives, or its default.
+fn name_or(given: &Option<Spanned<LitStr>>, default: &str) -> String {
+    let given = given.as_ref().map(|given| given.value.value());
+    given.unwrap_or_else(|| default.to_owned())
 }
 
 impl Field<'_, Role> {

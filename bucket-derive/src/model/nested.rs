@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Span};
 use quote::format_ident;
 use syn::{Data, DeriveInput, Fields, Type, Variant as Node, ext::IdentExt};
 
-use super::{Field, fields, named};
+use super::{Field, named};
 use crate::{
     errors::Errors,
     parse::{
@@ -76,8 +76,8 @@ impl<'a> NestedModel<'a> {
         let attr = FieldsAttr::parse(input, errors);
         let serde = serde_attr::Container::read(&input.attrs);
         let kind = match &input.data {
-            Data::Struct(_) => {
-                NestedKind::Struct(fields(input, &FIELDS, &serde, errors, |_, _| ()))
+            Data::Struct(data) => {
+                NestedKind::Struct(named([&data.fields], &FIELDS, &serde, errors, |_, _| ()))
             }
             Data::Enum(data) => {
                 let variants = data.variants.iter();
@@ -101,7 +101,7 @@ fn variant<'a>(node: &'a Node, of: &serde_attr::Container, errors: &mut Errors) 
     let serde = serde_attr::SerdeVariant::read(&node.attrs, &text, of);
     let content = match &node.fields {
         Fields::Named(_) => {
-            let fields = named(&node.fields, &FIELDS, &serde.fields, errors, |_, _| ());
+            let fields = named([&node.fields], &FIELDS, &serde.fields, errors, |_, _| ());
             match serde.has_own_format {
                 true => Content::Unknown,
                 false => Content::Named(fields),

@@ -2,7 +2,7 @@
 
 use syn::DeriveInput;
 
-use super::{Field, fields};
+use super::{Field, named, of_struct};
 use crate::{
     errors::Errors,
     parse::{
@@ -30,8 +30,10 @@ impl<'a> OutlierModel<'a> {
     pub(crate) fn read(input: &'a DeriveInput, errors: &mut Errors) -> Self {
         let attr = OutlierAttr::parse(input, errors);
         let serde = serde_attr::Container::read(&input.attrs);
-        let fields = fields(input, &OUTLIER, &serde, errors, |_, serde| Marks {
-            is_id: serde.is_named("_id"),
+        let fields = named(of_struct(input), &OUTLIER, &serde, errors, |_, serde| {
+            Marks {
+                is_id: serde.is_named("_id"),
+            }
         });
         Self {
             input,
@@ -48,20 +50,22 @@ impl<'a> OutlierModel<'a> {
 
     /// The array that may grow.
     pub(crate) fn items(&self) -> Option<&Field<'a, Marks>> {
-        let is_items = |field: &&Field<'a, Marks>| field.attr.word("items").is_some();
-        self.fields.iter().find(is_items)
+        self.marked("items")
     }
 
     /// The field that carries the flag, if the struct has one.
     pub(crate) fn flag(&self) -> Option<&Field<'a, Marks>> {
-        let is_flag = |field: &&Field<'a, Marks>| field.attr.word("flag").is_some();
-        self.fields.iter().find(is_flag)
+        self.marked("flag")
     }
 
     /// The field that keeps the number of all items, if the struct has one.
     pub(crate) fn total(&self) -> Option<&Field<'a, Marks>> {
-        let is_total = |field: &&Field<'a, Marks>| field.attr.word("total").is_some();
-        self.fields.iter().find(is_total)
+        self.marked("total")
+    }
+
+    fn marked(&self, word: &str) -> Option<&Field<'a, Marks>> {
+        let mut fields = self.fields.iter();
+        fields.find(|field| field.attr.word(word).is_some())
     }
 
     /// The fields that the runtime itself writes, each with its word.

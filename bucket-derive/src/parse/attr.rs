@@ -6,7 +6,6 @@ mod limit;
 mod nested;
 mod outlier;
 mod part;
-mod rollup;
 mod table;
 
 use proc_macro2::Ident;
@@ -18,11 +17,10 @@ pub(crate) use self::{
     limit::Limit,
     nested::{FIELDS, FieldsAttr},
     outlier::{OUTLIER, OutlierAttr},
-    part::{BUCKET_PART, ITEM_PART, OUTLIER_PART, PartAttr},
-    rollup::RollupAttr,
+    part::{PART, PartAttr},
 };
 use crate::{
-    errors::{Errors, did_you_mean},
+    errors::{Errors, did_you_mean, help_for},
     parse::list::{self, Entry},
 };
 
@@ -138,23 +136,16 @@ impl Derive {
     /// Reports the key, and returns the one that the user probably means.
     fn unknown_key(&self, key: &Ident, errors: &mut Errors) -> Option<String> {
         let name = key.to_string();
-        if self.words.contains(&name.as_str()) {
-            let help = format!("put it on that field: #[{}({name})]", self.attribute);
-            errors.push(key, format_args!("`{name}` marks a field"), help);
-            return Some(name);
-        }
-        if let Some((_, usage)) = self.limits.iter().find(|(known, _)| *known == name) {
+        let words = self.words.iter().map(|word| (*word, *word));
+        let mut of_fields = words.chain(self.limits.iter().copied());
+        if let Some((_, usage)) = of_fields.find(|(known, _)| *known == name) {
             let help = format!("put it on that field: #[{}({usage})]", self.attribute);
-            errors.push(key, format_args!("`{name}` is about a field"), help);
+            errors.push(key, format_args!("`{name}` belongs to a field"), help);
             return Some(name);
         }
         let keys = Vec::from_iter(self.keys.iter().map(|(known, _)| *known));
-        let meant = did_you_mean(&name, keys.iter().copied());
-        let help = match meant {
-            Some(meant) => format!("did you mean `{meant}`?"),
-            None => format!("the keys are `{}`", keys.join("`, `")),
-        };
+        let help = help_for(&name, "keys", &keys);
         errors.push(key, format_args!("unknown key `{name}`"), help);
-        meant.map(str::to_owned)
+        did_you_mean(&name, keys).map(str::to_owned)
     }
 }

@@ -7,6 +7,9 @@ use std::ops::Range;
 /// The most fields that the runtime implements `Key` for.
 pub(crate) const MAX_KEYS: usize = 6;
 
+/// The unit of a time ordinal that is not in seconds.
+pub(crate) const MILLIS: &str = "millis";
+
 /// An id format as it was written.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct IdFormat {

@@ -50,7 +50,7 @@ impl Container {
     }
 
     /// Whether there are no other attributes than these.
-    pub(crate) fn has_only(&self, keys: &[&str]) -> bool {
+    pub(crate) fn has_only(&self, keys: &str) -> bool {
         has_only(&self.entries, keys)
     }
 }
@@ -135,7 +135,7 @@ impl SerdeField {
     }
 
     /// Whether there are no other attributes than these.
-    pub(crate) fn has_only(&self, keys: &[&str]) -> bool {
+    pub(crate) fn has_only(&self, keys: &str) -> bool {
         has_only(&self.entries, keys)
     }
 
@@ -153,8 +153,8 @@ impl SerdeField {
     }
 }
 
-fn has_only(entries: &[Entry], keys: &[&str]) -> bool {
-    let is_one = |entry: &Entry| keys.iter().any(|key| entry.is(key));
+fn has_only(entries: &[Entry], keys: &str) -> bool {
+    let is_one = |entry: &Entry| keys.split(' ').any(|key| entry.is(key));
     entries.iter().all(is_one)
 }
 

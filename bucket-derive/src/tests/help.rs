@@ -16,7 +16,7 @@ use syn::{
     punctuated::Punctuated, spanned::Spanned, visit::Visit,
 };
 
-use crate::{bucket, bucket_part, item_part, nested, outlier, outlier_part};
+use crate::{bucket, nested, outlier, part};
 
 /// A derive, by the name of its attribute.
 #[derive(Clone, Copy)]
@@ -107,9 +107,7 @@ pub(super) fn derives(attrs: &[Attribute]) -> Vec<Derive> {
     let known = [
         ("Bucket", Derive("bucket", bucket)),
         ("Outlier", Derive("outlier", outlier)),
-        ("BucketPart", Derive("part", bucket_part)),
-        ("OutlierPart", Derive("part", outlier_part)),
-        ("ItemPart", Derive("part", item_part)),
+        ("Part", Derive("part", part)),
         ("Fields", Derive("fields", nested)),
     ];
     let named = known.into_iter();

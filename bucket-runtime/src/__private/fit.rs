@@ -4,9 +4,7 @@
 use super::{
     FlagField, ItemsField, OptionalField, OptionalParts, StoredField, TotalField, UniqueField,
 };
-use crate::{
-    Bucket, KeyField, LenField, Outlier, RollupField, SumField, TimeField, field::StructFields,
-};
+use crate::{KeyField, LenField, RollupField, SumField, TimeField, field::StructFields};
 
 /// `T`, if the check of its type compiles.
 pub type Fit<T, const FIT: bool> = <Judged<FIT> as Of<T>>::Type;
@@ -27,18 +25,8 @@ impl<T> Of<T> for Judged<true> {
 
 // Not written by a macro, since the macro's name would be in the messages.
 
-/// Requires [`Bucket`].
-pub const fn bucket<T: Bucket>() -> bool {
-    true
-}
-
-/// Requires [`Outlier`].
-pub const fn outlier<T: Outlier>() -> bool {
-    true
-}
-
 /// Requires [`StructFields`].
-pub const fn item<T: StructFields>() -> bool {
+pub const fn whole<T: StructFields>() -> bool {
     true
 }
 

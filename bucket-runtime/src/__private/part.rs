@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use serde::{
     Deserialize, Deserializer,
-    de::{DeserializeOwned, Error as _, MapAccess},
+    de::{DeserializeOwned, Error as _, value::Error},
 };
 
 use crate::{
@@ -17,9 +17,9 @@ use crate::{
 #[derive(Debug)]
 pub struct MaybeRead<V>(PhantomData<V>);
 
-impl<V: DeserializeOwned> MaybeRead<V> {
+impl<V: DeserializeOwned + 'static> MaybeRead<V> {
     /// Reads a value.
-    pub fn __read<'de, A: MapAccess<'de>>(source: PartSource<'_, A>) -> Result<V, A::Error> {
+    pub fn __read(source: PartSource<'_>) -> Result<V, Error> {
         source.value()
     }
 }
@@ -27,8 +27,8 @@ impl<V: DeserializeOwned> MaybeRead<V> {
 /// The answer for a type that serde does not know.
 pub trait NotRead<V> {
     /// Fails: the value of such a field is in the key, or is read by a function of the user's.
-    fn __read<'de, A: MapAccess<'de>>(_: PartSource<'_, A>) -> Result<V, A::Error> {
-        Err(A::Error::custom("serde cannot read this type"))
+    fn __read(_: PartSource<'_>) -> Result<V, Error> {
+        Err(Error::custom("serde cannot read this type"))
     }
 }
 

@@ -8,7 +8,6 @@ mod find_item;
 mod get;
 mod get_all;
 mod item_form;
-mod item_parts;
 mod items;
 mod list;
 mod page;
@@ -23,14 +22,15 @@ pub use self::{
     count::CountParentItems,
     extras::{Extras, ExtrasBucket, ExtrasStream},
     filter::ParentFilter,
-    find::{Find, FindParts, FindStream},
+    find::{Find, FindStream},
     find_item::{FindItem, FoundItem},
     get::Get,
     get_all::GetAll,
-    item_parts::ItemParts,
+    item_form::PartsOfItems,
     items::ParentItems,
-    page::{PageOfItemParts, PageOfParentItems},
+    page::PageOfParentItems,
     parent::Parent,
     stream::ParentItemStream,
     watch::NewItem,
 };
+pub(crate) use self::{item_form::ParentItemForm, parent::ParentForm};

@@ -3,7 +3,6 @@
 mod buckets;
 mod list;
 mod page;
-mod parts;
 mod rows;
 mod settings;
 mod stream;
@@ -13,21 +12,21 @@ use std::marker::PhantomData;
 
 use mongodb::ClientSession;
 
+use self::list::{ItemList, ReadStart};
 pub(crate) use self::settings::{item_settings, page_directions};
-use self::{
-    list::{ItemList, ReadStart},
-    stream::{ItemForm, WholeItem},
-};
+pub(crate) use self::stream::ItemForm;
 pub use self::{
-    page::{ItemPage, PageOfItems, PageOfParts},
-    parts::Parts,
+    page::{ItemPage, PageOfItems},
     stream::ItemStream,
     token::ItemToken,
 };
 use crate::{
-    Bucket, BucketPart, Buckets, KeyRef, Result,
+    Bucket, Buckets, KeyRef, Part, Result,
     protocol::{filter::Filter, query::Query},
-    read::settings::{read_settings, session_setting, unreadable_setting},
+    read::{
+        part::{PartOf, Whole},
+        settings::{read_settings, session_setting, unreadable_setting},
+    },
     schema::spec::BucketSpec,
     server::target::OwnedTarget,
     value::unreadable::OnUnreadable,
@@ -100,12 +99,12 @@ impl<T: Bucket> Buckets<T> {
 /// # }
 /// ```
 #[must_use = "nothing is read until this is awaited"]
-pub struct Items<'s, T> {
+pub struct Items<'s, T, F = Whole<T>> {
     list: ItemList,
     after: Option<ItemToken>,
     session: Option<&'s mut ClientSession>,
     on_unreadable: Option<OnUnreadable<'s>>,
-    item: PhantomData<fn() -> T>,
+    form: PhantomData<fn() -> (T, F)>,
 }
 
 impl<'s, T: Bucket> Items<'s, T> {
@@ -120,13 +119,30 @@ impl<'s, T: Bucket> Items<'s, T> {
             after: None,
             session: None,
             on_unreadable: None,
-            item: PhantomData,
+            form: PhantomData,
         }
     }
 
     /// The spec as a `static`: in generic code, promotion alone does not provide one.
     const SPEC: &'static BucketSpec = &T::SPEC;
 
+    /// Has the server send only some fields of the items: those of a struct that derives [`Part`].
+    ///
+    /// The network carries less, and the client decodes less; the server reads the whole buckets all the
+    /// same. The stored names of the part's fields decide, so an element that lacks one is unreadable
+    /// unless the field is an `Option` or has a default.
+    pub fn parts<P: Part<Of = T>>(self) -> Items<'s, T, PartOf<P>> {
+        Items {
+            list: self.list,
+            after: self.after,
+            session: self.session,
+            on_unreadable: self.on_unreadable,
+            form: PhantomData,
+        }
+    }
+}
+
+impl<'s, T: Bucket, F> Items<'s, T, F> {
     /// Returns only the items that match; called again, those that match both conditions.
     ///
     /// The server visits the buckets of the key. If conditions fix the first key fields with `eq`, it
@@ -213,16 +229,6 @@ impl<'s, T: Bucket> Items<'s, T> {
         |read| read.on_unreadable
     }
 
-    /// Has the server send only some fields of the items: those of a struct that derives
-    /// [`BucketPart`].
-    ///
-    /// The network carries less, and the client decodes less; the server reads the whole buckets all the
-    /// same. The stored names of the part's fields decide, so an element that lacks one is unreadable
-    /// unless the field is an `Option` or has a default.
-    pub fn parts<P: BucketPart<Of = T>>(self) -> Parts<'s, P> {
-        Parts::new(self)
-    }
-
     /// Reads at most this many items as one page, with the tokens of its neighbours: what a list on a web
     /// page or in an API needs. 0 is taken for 1.
     ///
@@ -246,17 +252,19 @@ impl<'s, T: Bucket> Items<'s, T> {
     /// # }
     /// ```
     #[doc(alias = "pagination", alias = "cursor")]
-    pub fn page_of_items(self, limit: u64) -> PageOfItems<'s, T> {
+    pub fn page_of_items(self, limit: u64) -> PageOfItems<'s, T, F> {
         PageOfItems::new(self, limit)
     }
+}
 
-    pub(crate) async fn execute(self) -> Result<ItemStream<'s, T>> {
-        ItemStream::open::<WholeItem<T>>(self).await
+impl<'s, T: Bucket, F: ItemForm<Of = T>> Items<'s, T, F> {
+    pub(crate) async fn execute(self) -> Result<ItemStream<'s, F::Item>> {
+        ItemStream::open(self).await
     }
 
     /// The place where the read starts.
-    fn start<E: ItemForm<Of = T>>(&mut self) -> Result<ReadStart> {
-        self.list.query.names = E::names();
+    fn start(&mut self) -> Result<ReadStart> {
+        self.list.query.names = F::names();
         self.list.target.name_call();
         let token = self.after.as_ref();
         let start = token.map(|token| self.list.start_at(token)).transpose()?;

@@ -1,247 +1,190 @@
 //! Parts of items and of parents: their fields, each read as the whole struct reads it.
 
-use std::{any::Any, borrow::Cow, fmt, marker::PhantomData};
+use std::{any::Any, fmt, marker::PhantomData};
 
-use mongodb::bson::RawBson;
+use mongodb::{
+    bson::{RawDocument, spec::ElementType},
+    error::Error as DriverError,
+};
 use serde::{
-    Deserializer,
-    de::{DeserializeOwned, Error as _, IgnoredAny, MapAccess, Visitor},
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, Error as _, value::Error},
 };
 
 use crate::{
-    Bucket,
+    Bucket, Part,
     protocol::field::{Field, FieldReading, ReadForm},
     schema::{key::Key, spec::KeyName},
-    value::{field_name::FieldName, missing_field::MissingField, unreadable::read_value},
+    value::{
+        bytes, direct,
+        missing_field::MissingField,
+        raw_field::{Malformed, RawField, RawFields},
+        stored_bucket::not_a_document,
+        unreadable::OfElement,
+    },
 };
 
-/// A type that a stored document is read into, field by field.
-pub(crate) trait ReadPart: Sized {
-    /// The stored names of each field.
-    const NAMES: &'static [&'static [&'static str]];
+/// The form of a read that gives whole items or parents.
+#[derive(Debug)]
+pub struct Whole<T>(PhantomData<fn() -> T>);
 
-    /// The key fields, whose values are not in the document.
-    const KEYS: &'static [KeyName];
+/// The form of a read that gives parts.
+#[derive(Debug)]
+pub struct PartOf<P>(pub(crate) P);
 
-    fn read<'de, A: MapAccess<'de>>(fields: &mut PartReader<A>) -> Result<Self, A::Error>;
-}
-
-/// Reads a document into a part.
-pub(crate) fn read_part<'de, R: ReadPart, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<R, D::Error> {
-    deserializer.deserialize_map(PartVisitor(PhantomData))
-}
-
-struct PartVisitor<R>(PhantomData<R>);
-
-impl<'de, R: ReadPart> Visitor<'de> for PartVisitor<R> {
-    type Value = R;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a document")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<R, A::Error> {
-        let mut fields = PartReader {
-            map,
-            is_read: false,
-            ahead: Vec::new(),
-            names: R::NAMES,
-        };
-        let part = R::read(&mut fields)?;
-        fields.finish(R::KEYS)?;
-        Ok(part)
+impl<T: Bucket, P: Part<Of = T>> OfElement<T> for PartOf<P> {
+    fn read(element: &RawField<'_>, key: &T::Key) -> Result<Self, DriverError> {
+        if element.ty != ElementType::EmbeddedDocument {
+            return Err(not_a_document(element));
+        }
+        let copy = |at: usize, place: &mut dyn Any| key.copy(at, place);
+        let key: Option<CopyKey<'_>> = Some((T::SPEC.key, &copy));
+        let read = read(element.value, key);
+        read.map(Self)
+            .map_err(|error| DriverError::custom(error.to_string()))
     }
 }
 
-/// The fields of a stored document, for a part of an item or a parent.
-pub struct PartReader<A> {
-    map: A,
-    /// Whether the document has come to its end.
-    is_read: bool,
-    /// Fields of the part that stand before one that is read earlier.
-    ahead: Vec<(&'static str, RawBson)>,
-    names: &'static [&'static [&'static str]],
+/// A part of a document that holds all fields, as those of parents and of their items do.
+#[derive(Debug)]
+pub struct StoredPart<P>(pub(crate) P);
+
+impl<'de, P: Part> Deserialize<'de> for StoredPart<P> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let document = <&RawDocument>::deserialize(deserializer)?;
+        let part = read(document.as_bytes(), None);
+        part.map(Self).map_err(D::Error::custom)
+    }
 }
 
-impl<A> fmt::Debug for PartReader<A> {
+/// The key fields of a bucket, and a function that copies the one at an index into an `Option` of its type.
+type CopyKey<'r> = (&'static [KeyName], &'r dyn Fn(usize, &mut dyn Any));
+
+fn read<P: Part>(document: &[u8], key: Option<CopyKey<'_>>) -> Result<P, Error> {
+    let fields = RawFields::of(document).map_err(malformed)?;
+    P::read(&PartReader { fields, key })
+}
+
+fn malformed(Malformed: Malformed) -> Error {
+    Error::custom("malformed document")
+}
+
+/// The fields of a stored document, for a part of it.
+pub struct PartReader<'r> {
+    fields: RawFields<'r>,
+    /// The key, if the document is an element of a bucket.
+    key: Option<CopyKey<'r>>,
+}
+
+impl fmt::Debug for PartReader<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PartReader").finish_non_exhaustive()
     }
 }
 
-/// Where a field's value comes from.
-pub struct PartSource<'r, A>(Found<'r, A>);
-
-enum Found<'r, A> {
-    /// The next value in the document.
-    Next(&'r mut A),
-    /// A value that was read before.
-    Ahead(RawBson),
-    /// The document has no field of this name.
-    Missing(&'static str),
-}
-
-impl<A> fmt::Debug for PartSource<'_, A> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PartSource").finish_non_exhaustive()
-    }
-}
-
-impl<'de, A: MapAccess<'de>> PartSource<'_, A> {
-    /// The value, as serde reads it.
-    pub fn value<V: DeserializeOwned>(self) -> Result<V, A::Error> {
-        match self.0 {
-            Found::Next(map) => map.next_value(),
-            Found::Ahead(value) => read_value(value).map_err(A::Error::custom),
-            Found::Missing(name) => V::deserialize(MissingField::new(name)),
-        }
-    }
-}
-
-/// A field of a part of an item: its value, unless that is in the bucket's key.
-#[derive(Debug)]
-pub struct PartValue<V>(Result<V, &'static str>);
-
-impl<V: 'static> PartValue<V> {
-    /// The value, from the element or from the key.
-    pub fn or_of_key<T: Bucket>(self, key: &T::Key) -> V {
-        self.0.unwrap_or_else(|name| {
-            let mut value: Option<V> = None;
-            let at = T::SPEC.key.iter().position(|key| key.name == name);
-            if let Some(at) = at {
-                key.copy(at, &mut value as &mut dyn Any);
-            }
-            value.unwrap_or_else(|| unreachable!("a key field has the type that the key has"))
+impl<'r> PartReader<'r> {
+    /// A field of the whole struct, by its typed field.
+    ///
+    /// # Errors
+    ///
+    /// If the document has it twice.
+    pub fn field<T, F: 'static, S, P>(
+        &self,
+        field: &Field<T, F, S, P>,
+    ) -> Result<PartField<'r, F>, Error> {
+        let (names, reading) = (field.names(), field.reading);
+        let in_key = self.key.filter(|_| field.is_key());
+        let in_key = in_key.and_then(|key| copied(key, field.name()));
+        let found = in_key.is_none().then(|| self.find(names)).transpose()?;
+        let source = PartSource {
+            name: names.first().copied().unwrap_or(field.name()),
+            found: found.flatten(),
+        };
+        Ok(PartField {
+            in_key,
+            source,
+            reading,
         })
     }
+
+    /// The field with one of these names. As with serde, there may be only one.
+    fn find(&self, names: &[&'static str]) -> Result<Option<RawField<'r>>, Error> {
+        let mut found = None;
+        for field in self.fields.clone() {
+            let field = field.map_err(malformed)?;
+            let name = names.iter().find(|name| name.as_bytes() == field.name);
+            if let Some(name) = name
+                && found.replace(field).is_some()
+            {
+                return Err(Error::duplicate_field(name));
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The value of this key field.
+fn copied<F: 'static>((names, copy): CopyKey<'_>, name: &str) -> Option<F> {
+    let mut value: Option<F> = None;
+    copy(names.iter().position(|key| key.name == name)?, &mut value);
+    value
 }
 
 /// A field of the whole struct that is about to be read.
-pub struct PartField<'r, A, F> {
-    reader: &'r mut PartReader<A>,
-    name: &'static str,
-    names: &'r [&'static str],
-    is_key: bool,
+pub struct PartField<'r, F> {
+    in_key: Option<F>,
+    source: PartSource<'r>,
     reading: FieldReading<F>,
 }
 
-impl<A, F> fmt::Debug for PartField<'_, A, F> {
+impl<F> fmt::Debug for PartField<'_, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("PartField").field(&self.name).finish()
+        f.debug_tuple("PartField").field(&self.source.name).finish()
     }
 }
 
-impl<'de, A: MapAccess<'de>, F> PartField<'_, A, F> {
-    /// The field of a part of an item. `serde` reads the value if no function of the user's does.
+impl<'r, F> PartField<'r, F> {
+    /// The value. `serde` reads it if it is not in the bucket's key, and no function of the user's reads it.
     ///
     /// # Errors
     ///
     /// If the value is missing, or cannot be read.
-    pub fn of_item<V: SameAs<F>>(
+    pub fn read<V: SameAs<F>>(
         self,
-        serde: impl FnOnce(PartSource<'_, A>) -> Result<V, A::Error>,
-    ) -> Result<PartValue<V>, A::Error> {
-        match self.is_key {
-            true => Ok(PartValue(Err(self.name))),
-            false => self.of_parent(serde).map(|value| PartValue(Ok(value))),
-        }
-    }
-
-    /// The field of a part of a parent. `serde` reads the value if no function of the user's does.
-    ///
-    /// # Errors
-    ///
-    /// If the value is missing, or cannot be read.
-    pub fn of_parent<V: SameAs<F>>(
-        self,
-        serde: impl FnOnce(PartSource<'_, A>) -> Result<V, A::Error>,
-    ) -> Result<V, A::Error> {
-        let found = self.reader.find(self.names, self.name)?;
-        let value = match (&found, self.reading.default, self.reading.form) {
-            (Found::Missing(_), Some(default), _) => default(),
-            (_, _, ReadForm::Serde) => return serde(PartSource(found)),
-            (_, _, ReadForm::Date(of_date)) => {
-                of_date(PartSource(found).value()?).map_err(A::Error::custom)?
-            }
+        serde: impl FnOnce(PartSource<'r>) -> Result<V, Error>,
+    ) -> Result<V, Error> {
+        let source = self.source;
+        let value = match (self.in_key, self.reading.default, self.reading.form) {
+            (Some(value), ..) => value,
+            (_, Some(default), _) if source.found.is_none() => default(),
+            (_, _, ReadForm::Serde) => return serde(source),
+            (_, _, ReadForm::Date(of_date)) => of_date(source.value()?).map_err(Error::custom)?,
             (_, _, ReadForm::Custom(read)) => {
-                read(PartSource(found).value()?).map_err(A::Error::custom)?
+                let value = read(source.value()?);
+                value.map_err(|error| Error::custom(bytes::reason(&error)))?
             }
         };
         Ok(V::same(value))
     }
 }
 
-impl<A> PartReader<A> {
-    /// A field of the whole struct, by its typed field.
-    pub fn field<'r, T, F, S, P>(
-        &'r mut self,
-        field: &'r Field<T, F, S, P>,
-    ) -> PartField<'r, A, F> {
-        PartField {
-            reader: self,
-            name: field.name(),
-            names: field.names(),
-            is_key: field.is_key(),
-            reading: field.reading,
-        }
-    }
+/// Where a field's value comes from.
+#[derive(Debug)]
+pub struct PartSource<'r> {
+    name: &'static str,
+    found: Option<RawField<'r>>,
 }
 
-impl<'de, A: MapAccess<'de>> PartReader<A> {
-    /// Where the value under one of these names is.
-    fn find(
-        &mut self,
-        names: &[&'static str],
-        main: &'static str,
-    ) -> Result<Found<'_, A>, A::Error> {
-        let at = self.ahead.iter().position(|(name, _)| names.contains(name));
-        if let Some(at) = at {
-            return Ok(Found::Ahead(self.ahead.swap_remove(at).1));
-        }
-        while let Some(name) = self.next_name()? {
-            if names.contains(&&*name) {
-                return Ok(Found::Next(&mut self.map));
-            }
-            self.keep(&name)?;
-        }
-        Ok(Found::Missing(names.first().copied().unwrap_or(main)))
-    }
-
-    /// The name of the next field in the document.
-    fn next_name(&mut self) -> Result<Option<Cow<'de, str>>, A::Error> {
-        if self.is_read {
-            return Ok(None);
-        }
-        let name = self.map.next_key_seed(FieldName)?;
-        self.is_read = name.is_none();
-        Ok(name)
-    }
-
-    /// Keeps the next value, if it is one of the part.
-    fn keep(&mut self, name: &str) -> Result<(), A::Error> {
-        let known = self.names.iter().copied().flatten();
-        match known.copied().find(|known| *known == name) {
-            Some(known) => self.ahead.push((known, self.map.next_value()?)),
-            None => drop(self.map.next_value::<IgnoredAny>()?),
-        }
-        Ok(())
-    }
-
-    /// Reads to the end: serde refuses a document with two names of one field. The names of key fields
-    /// mean nothing here.
-    fn finish(mut self, keys: &[KeyName]) -> Result<(), A::Error> {
-        while let Some(name) = self.next_name()? {
-            self.keep(&name)?;
-        }
-        let of_key = |name| {
-            let mut keys = keys.iter();
-            keys.any(|key| key.name == name || key.aliases.contains(&name))
-        };
-        match self.ahead.into_iter().find(|(name, _)| !of_key(*name)) {
-            Some((name, _)) => Err(A::Error::duplicate_field(name)),
-            None => Ok(()),
+impl PartSource<'_> {
+    /// The value, as serde reads it.
+    ///
+    /// # Errors
+    ///
+    /// If it is missing, or cannot be read.
+    pub fn value<V: DeserializeOwned + 'static>(self) -> Result<V, Error> {
+        match self.found {
+            Some(field) => direct::read(field).map_err(Error::custom),
+            None => V::deserialize(MissingField::new(self.name)),
         }
     }
 }

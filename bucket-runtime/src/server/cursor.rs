@@ -19,7 +19,7 @@ use crate::{
         bytes,
         shell::shell,
         stored_bucket::StoredBucket,
-        unreadable::{OnUnreadable, sift},
+        unreadable::{OfElement, OnUnreadable, sift},
     },
 };
 
@@ -202,7 +202,7 @@ impl RawCursor<'_> {
     }
 }
 
-impl<T: Bucket, E: DeserializeOwned> DocumentCursor<'_, StoredBucket<T, E>> {
+impl<T: Bucket, E: OfElement<T>> DocumentCursor<'_, StoredBucket<T, E>> {
     /// The next bucket. Unreadable elements are an error, unless a callback takes them.
     pub(crate) async fn next_bucket(
         &mut self,

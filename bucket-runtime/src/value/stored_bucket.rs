@@ -19,7 +19,7 @@ use crate::{
         bytes, direct,
         raw_field::{Malformed, RawField, RawFields},
         rollup::Totals,
-        unreadable::{ElementResult, ReadAttempt, Unreadable, read_only_value},
+        unreadable::{OfElement, ReadAttempt, Unreadable, read_only_value},
     },
 };
 
@@ -68,25 +68,25 @@ impl<T: Bucket, E> StoredBucket<T, ReadAttempt<E>> {
     }
 }
 
-impl<'de, T: Bucket, E: ElementResult> Deserialize<'de> for StoredBucket<T, E> {
+impl<'de, T: Bucket, E: OfElement<T>> Deserialize<'de> for StoredBucket<T, E> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let row = <&RawDocument>::deserialize(deserializer)?;
         Self::of(row).map_err(D::Error::custom)
     }
 }
 
-impl<T: Bucket, E: ElementResult> StoredBucket<T, E> {
+impl<T: Bucket, E: OfElement<T>> StoredBucket<T, E> {
     fn of(row: &RawDocument) -> Result<Self, String> {
         let (mut fields, items) = BucketFields::of(&T::SPEC, row)?;
-        let elements = elements::<T, E>(items)?;
-        let stored = fields.rollup.take();
-        let totals =
-            stored.and_then(|stored| Totals::read(&T::SPEC, &stored, elements.len() as u64));
+        let rollup = fields.rollup.take();
         let (id, key, sealed) = fields.finish(&T::SPEC)?;
         let key = T::Key::from_values(key).map_err(|field| {
             let name = T::SPEC.key[field].name;
             format!("the key field `{name}` has a value of another type")
         })?;
+        let elements = elements::<T, E>(items, &key)?;
+        let length = elements.len() as u64;
+        let totals = rollup.and_then(|rollup| Totals::read(&T::SPEC, &rollup, length));
         Ok(Self {
             id,
             key,
@@ -99,12 +99,12 @@ impl<T: Bucket, E: ElementResult> StoredBucket<T, E> {
 }
 
 /// The elements of the array; an error says which element it is about.
-fn elements<T: Bucket, E: ElementResult>(items: &RawArray) -> Result<Vec<E>, String> {
+fn elements<T: Bucket, E: OfElement<T>>(items: &RawArray, key: &T::Key) -> Result<Vec<E>, String> {
     let mut elements = Vec::new();
     let malformed = |Malformed| format!("`{}` is malformed", T::SPEC.items);
     for item in RawFields::of(items.as_bytes()).map_err(malformed)? {
         let item = item.map_err(malformed)?;
-        let element = E::from_read(read_element::<T, E::Element>(&item));
+        let element = E::read(&item, key);
         let element = element.map_err(|error| unreadable(T::SPEC.items, elements.len(), &error))?;
         elements.push(element);
     }
@@ -112,7 +112,7 @@ fn elements<T: Bucket, E: ElementResult>(items: &RawArray) -> Result<Vec<E>, Str
 }
 
 fn unreadable(items: &str, place: usize, error: &DriverError) -> String {
-    format!("{items}.{place}: {}", error.kind)
+    format!("{items}.{place}: {}", bytes::reason(error))
 }
 
 /// Reads one element.
@@ -128,11 +128,12 @@ pub(crate) fn read_element<T: Bucket, E: DeserializeOwned>(
             direct::element(*item).map_or_else(|| bytes::read(item.value), Ok)
         }
         _ if const { T::SPEC.fields.is_none() } => read_only_value(&item.document()),
-        found => {
-            let error = format!("invalid type: {found:?}, expected a document");
-            Err(DriverError::custom(error))
-        }
+        _ => Err(not_a_document(item)),
     }
+}
+
+pub(crate) fn not_a_document(item: &RawField<'_>) -> DriverError {
+    DriverError::custom(format!("invalid type: {:?}, expected a document", item.ty))
 }
 
 /// The fields of a bucket except its items; the same code for all structs.

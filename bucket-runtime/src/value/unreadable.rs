@@ -10,7 +10,11 @@ use serde::{
 
 use crate::{
     Bucket, Error, Result,
-    value::{bytes, raw_field::RawField, stored_bucket::StoredBucket},
+    value::{
+        bytes,
+        raw_field::RawField,
+        stored_bucket::{StoredBucket, read_element},
+    },
 };
 
 /// The callback that gets an error for each skipped element.
@@ -20,32 +24,27 @@ pub(crate) type OnUnreadable<'s> = Box<dyn FnMut(Error) + Send + 's>;
 pub(crate) struct ReadAttempt<E>(pub(crate) Result<E, DriverError>);
 
 /// An element that cannot be read.
-pub(crate) struct Unreadable {
+pub struct Unreadable {
     /// The number of elements before it in its bucket.
     pub(crate) place: u64,
     pub(crate) error: DriverError,
 }
 
-/// How an element is read: so that an unreadable one is an error, or as a [`ReadAttempt`].
-pub(crate) trait ElementResult: Sized {
-    type Element: DeserializeOwned;
-
-    fn from_read(read: Result<Self::Element, DriverError>) -> Result<Self, DriverError>;
+/// What is made of an element in a bucket with this key: the element alone, or a part with fields of the key.
+pub trait OfElement<T: Bucket>: Sized {
+    /// Reads it.
+    fn read(element: &RawField<'_>, key: &T::Key) -> Result<Self, DriverError>;
 }
 
-impl<E: DeserializeOwned> ElementResult for E {
-    type Element = E;
-
-    fn from_read(read: Result<E, DriverError>) -> Result<E, DriverError> {
-        read
+impl<T: Bucket, E: DeserializeOwned> OfElement<T> for E {
+    fn read(element: &RawField<'_>, _: &T::Key) -> Result<E, DriverError> {
+        read_element::<T, E>(element)
     }
 }
 
-impl<E: DeserializeOwned> ElementResult for ReadAttempt<E> {
-    type Element = E;
-
-    fn from_read(read: Result<E, DriverError>) -> Result<Self, DriverError> {
-        Ok(Self(read))
+impl<T: Bucket, E: OfElement<T>> OfElement<T> for ReadAttempt<E> {
+    fn read(element: &RawField<'_>, key: &T::Key) -> Result<Self, DriverError> {
+        Ok(Self(E::read(element, key)))
     }
 }
 
@@ -98,7 +97,7 @@ pub(crate) type Attempted<T, E = <T as Bucket>::Element> = StoredBucket<T, ReadA
 
 /// Reads the bucket without its unreadable elements and reports each of them; `error` says why the
 /// bucket could not be read as a whole.
-pub(crate) fn sift<T: Bucket, E: DeserializeOwned>(
+pub(crate) fn sift<T: Bucket, E: OfElement<T>>(
     row: &RawDocument,
     error: DriverError,
     on_unreadable: Option<&mut OnUnreadable<'_>>,
@@ -121,8 +120,9 @@ pub(crate) fn report(
     fail: impl Fn(DriverError) -> Error,
 ) {
     for Unreadable { place, error } in unreadable {
+        let reason = bytes::reason(&error);
         on_unreadable(fail(DriverError::custom(format!(
-            "{items}.{place}: {error}"
+            "{items}.{place}: {reason}"
         ))));
     }
 }

@@ -8,7 +8,7 @@ extern crate bucket_runtime as renamed;
 extern crate serde;
 
 mod items {
-    use bucket_runtime::{bson::DateTime, Bucket, BucketPart, Fields};
+    use bucket_runtime::{bson::DateTime, Bucket, Fields, Part};
     use serde::{Deserialize, Serialize};
 
     #[derive(Debug, Clone, Bucket)]
@@ -40,9 +40,9 @@ mod items {
         Firm(Box<Venue>),
     }
 
-    #[derive(BucketPart)]
+    #[derive(Part)]
     #[part(of = Trade)]
-    pub struct Part {
+    pub struct Quote {
         pub customer_id: i64,
         pub date: DateTime,
         pub tags: Vec<String>,
@@ -50,7 +50,7 @@ mod items {
 }
 
 mod parents {
-    use bucket_runtime::{Fields, ItemPart, Outlier, OutlierPart};
+    use bucket_runtime::{Fields, Outlier, Part};
     use serde::{Deserialize, Serialize};
 
     #[derive(Serialize, Deserialize, Outlier)]
@@ -70,13 +70,13 @@ mod parents {
         pub copies: i64,
     }
 
-    #[derive(ItemPart)]
+    #[derive(Part)]
     #[part(of = Buyer)]
     pub struct Copies {
         pub copies: i64,
     }
 
-    #[derive(OutlierPart)]
+    #[derive(Part)]
     #[part(of = Book)]
     pub struct Id {
         pub id: i64,

@@ -99,7 +99,7 @@ pub mod absolute_path {
         pub until: ::core::option::Option<::persistence::mongodb::bson::DateTime>,
     }
 
-    #[derive(::persistence::BucketPart)]
+    #[derive(::persistence::Part)]
     #[part(crate = ::persistence, of = Reading)]
     pub struct Part {
         pub sensor: i64,
@@ -188,7 +188,7 @@ pub mod nested {
         pub until: ::core::option::Option<::persistence::mongodb::bson::DateTime>,
     }
 
-    #[derive(::persistence::ItemPart)]
+    #[derive(::persistence::Part)]
     #[part(crate = ::persistence, of = Firm)]
     pub struct Until {
         pub until: ::core::option::Option<::persistence::mongodb::bson::DateTime>,
@@ -207,7 +207,7 @@ pub mod by_manifest {
         pub at: ::persistence::mongodb::bson::DateTime,
     }
 
-    #[derive(::persistence::BucketPart)]
+    #[derive(::persistence::Part)]
     #[part(of = self::Reading)]
     pub struct Part {
         pub at: ::persistence::mongodb::bson::DateTime,

@@ -1,7 +1,7 @@
 //! The settings of a read mean the same before and after the call that asks for a page or for parts.
 
 use bucket_runtime::{
-    Bucket, BucketPart, Outlier, OutlierPart,
+    Bucket, Outlier, Part,
     mongodb::{
         bson::{Document, doc},
         options::{ReadConcern, ReadPreference},
@@ -20,7 +20,7 @@ struct Note {
     text: String,
 }
 
-#[derive(Debug, PartialEq, BucketPart)]
+#[derive(Debug, PartialEq, Part)]
 #[part(of = Note)]
 struct Number {
     number: i32,
@@ -102,7 +102,7 @@ struct Book {
     buyers: Vec<String>,
 }
 
-#[derive(Debug, PartialEq, Deserialize, OutlierPart)]
+#[derive(Debug, PartialEq, Deserialize, Part)]
 #[part(of = Book)]
 struct Title {
     title: String,

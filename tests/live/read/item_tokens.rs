@@ -7,7 +7,7 @@ mod pages;
 use std::collections::BTreeSet;
 
 use bucket_runtime::{
-    Bucket, BucketPart, Buckets, Filter, ItemToken,
+    Bucket, Buckets, Filter, ItemToken, Part,
     action::Items,
     mongodb::{
         Database,
@@ -277,7 +277,7 @@ async fn numbers(db: &Database, items: i64) -> Buckets<Numbers> {
     lines
 }
 
-#[derive(Debug, PartialEq, BucketPart)]
+#[derive(Debug, PartialEq, Part)]
 #[part(of = Numbers)]
 struct Color {
     color: i32,

@@ -5,7 +5,7 @@ mod calls;
 use std::time::Duration;
 
 use bucket_runtime::{
-    Bucket, BucketPart, Fields, ItemPart, Outlier, OutlierPart,
+    Bucket, Fields, Outlier, Part,
     mongodb::bson::{Bson, doc},
 };
 use futures_util::{StreamExt, TryStreamExt};
@@ -19,7 +19,7 @@ use crate::support::{
     visits::{Visit, visit},
 };
 
-#[derive(Debug, BucketPart)]
+#[derive(Debug, Part)]
 #[part(of = Visit)]
 #[allow(dead_code, reason = "the fields are only read from the server")]
 struct Visitor {
@@ -41,7 +41,7 @@ struct Book {
     buyers: Vec<String>,
 }
 
-#[derive(Debug, OutlierPart)]
+#[derive(Debug, Part)]
 #[part(of = Book)]
 #[allow(dead_code, reason = "the fields are only read from the server")]
 struct Title {
@@ -62,7 +62,7 @@ struct Follower {
     since: i64,
 }
 
-#[derive(Debug, ItemPart)]
+#[derive(Debug, Part)]
 #[part(of = Follower)]
 #[allow(dead_code, reason = "the fields are only read from the server")]
 struct FollowerName {

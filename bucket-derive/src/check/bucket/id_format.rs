@@ -7,9 +7,9 @@ use std::ops::Range;
 
 use syn::LitStr;
 
-pub(super) use self::{suffix::of_unit, text::example};
+pub(super) use self::text::example;
 use self::{
-    suffix::{meant_unit, wrong_window},
+    suffix::wrong_window,
     text::{begins_well, separator, span_in},
 };
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
     model::{bucket::BucketModel, guess},
     parse::{
         attr::BucketAttr,
-        id_format::{MAX_KEYS, Part, PartKind, Suffix},
+        id_format::{MAX_KEYS, MILLIS, Part, PartKind, Suffix},
     },
 };
 
@@ -104,11 +104,11 @@ impl<'c> Rules<'c, '_> {
                         self.push(&part.at, message, help);
                     }
                 }
-                Suffix::Unit(unit) if of_unit(unit).is_some() => {}
+                Suffix::Unit(unit) if unit == MILLIS => {}
                 Suffix::Unit(unit) => {
-                    let help = match meant_unit(unit) {
+                    let help = match did_you_mean(unit, [MILLIS]) {
                         Some(meant) => format!("did you mean `{{{name}:{meant}}}`?"),
-                        None => format!("write `{{{name}}}` for seconds, or `{{{name}:millis}}`"),
+                        None => format!("write `{{{name}}}` for seconds, or `{{{name}:{MILLIS}}}`"),
                     };
                     let message =
                         format!("`{written}` in the id format: there is no unit `{unit}`");

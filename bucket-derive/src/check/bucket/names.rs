@@ -10,15 +10,15 @@ use crate::{
 };
 
 pub(super) fn check(model: &BucketModel<'_>, errors: &mut Errors) {
-    check_array_and_count(model, errors);
+    check_given_names(model, errors);
+    check_own_names(model, errors);
     check_window(model, errors);
     check_key_names(model, errors);
-    check_key_aliases(model, errors);
     check_distinct(&model.fields, errors);
 }
 
 /// These names stand beside the key at the top of the document.
-fn check_array_and_count(model: &BucketModel<'_>, errors: &mut Errors) {
+fn check_given_names(model: &BucketModel<'_>, errors: &mut Errors) {
     for (name, help) in [
         (&model.attr.items, r#"items = "items""#),
         (&model.attr.count, r#"count = "count""#),
@@ -39,71 +39,48 @@ fn check_array_and_count(model: &BucketModel<'_>, errors: &mut Errors) {
             );
         }
     }
-    let (items, count) = (model.items_name(), model.count_name());
-    let written = model.attr.count.as_ref().or(model.attr.items.as_ref());
-    if let Some(written) = written.filter(|_| items == count) {
-        errors.push(
-            &written.value,
-            format_args!("`{items}` cannot name both the items and their count"),
-            r#"items = "items", count = "count""#,
-        );
+}
+
+/// Two of these in one field would overwrite each other.
+fn check_own_names(model: &BucketModel<'_>, errors: &mut Errors) {
+    let names = Vec::from_iter(own_names(model));
+    for (n, (name, what)) in names.iter().enumerate() {
+        let other = names[..n].iter().find(|(earlier, _)| earlier == name);
+        if let (Some((_, other)), Some(given)) = (other, given(model, name)) {
+            let message = format_args!("`{name}` cannot name both {other} and {what}");
+            let help = format_args!("{} = \"{}\"", given.key, given.key);
+            errors.push(&given.value, message, help);
+        }
     }
 }
 
 /// The start of the window has a field of its own, if buckets have windows.
 fn check_window(model: &BucketModel<'_>, errors: &mut Errors) {
-    let attr = &model.attr;
-    let Some(name) = model.window_name() else {
-        if let (Some(window), Some(ordinal)) = (&attr.window, model.format.ordinal()) {
-            let time = match ordinal {
-                Ordinal::Time { field, .. } => Some(field),
-                Ordinal::Number => guess::time(&model.fields).map(|time| time.name.as_str()),
-            };
-            let help = match time {
-                Some(time) => {
-                    format!("remove it, or end the id format in a window: `{{{time}/1h}}`")
-                }
-                None => "remove it".to_owned(),
-            };
-            errors.push(
-                &window.key,
-                "`window` names a field that only the buckets of time windows have",
-                help,
-            );
-        }
+    let (window, has_windows) = (&model.attr.window, model.window_name().is_some());
+    let (Some(window), Some(ordinal), false) = (window, model.format.ordinal(), has_windows) else {
         return;
     };
-    let other = match () {
-        () if name == model.items_name() => "the items",
-        () if name == model.count_name() => "their count",
-        () => return,
+    let time = match ordinal {
+        Ordinal::Time { field, .. } => Some(field),
+        Ordinal::Number => guess::time(&model.fields).map(|time| time.name.as_str()),
     };
-    let written = attr
-        .window
-        .as_ref()
-        .or(attr.items.as_ref())
-        .or(attr.count.as_ref());
-    if let Some(written) = written {
-        errors.push(
-            &written.value,
-            format_args!("`{name}` cannot name both {other} and the start of the window"),
-            r#"window = "window", items = "items", count = "count""#,
-        );
-    }
+    let help = match time {
+        Some(time) => format!("remove it, or end the id format in a window: `{{{time}/1h}}`"),
+        None => "remove it".to_owned(),
+    };
+    errors.push(
+        &window.key,
+        "`window` names a field that only the buckets of time windows have",
+        help,
+    );
 }
 
-/// A key field stands beside `_id`, the items, their count, `sealed` and `oversize`.
+/// A key field stands beside `_id`, the items, their count, `sealed` and `oversize`. Reading looks for it under
+/// its aliases, too.
 fn check_key_names(model: &BucketModel<'_>, errors: &mut Errors) {
     for key in model.keys() {
         if let Some(name) = &key.serde.write {
-            let at = name_tokens(key);
-            if let Some(wrong) = not_a_field_name(name) {
-                errors.push(
-                    at,
-                    format_args!("the stored name `{name}` of a key field {wrong}"),
-                    rename(key, "key"),
-                );
-            } else if let Some(given) = given(model, name).filter(|_| !is_fixed(model, name)) {
+            if let Some(given) = given(model, name).filter(|_| !is_fixed(model, name)) {
                 errors.push(
                     &given.value,
                     format_args!("`{name}` is the name of the key field `{}`", key.name),
@@ -112,43 +89,37 @@ fn check_key_names(model: &BucketModel<'_>, errors: &mut Errors) {
                         false => format!("{} = \"{}\"", given.key, given.key),
                     },
                 );
-            } else if is_reserved(model, name) {
-                errors.push(
-                    at,
-                    format_args!(
-                        "the stored name `{name}` of a key field is reserved: every bucket has it"
-                    ),
-                    rename(key, "key"),
-                );
+            } else if let Some(wrong) = wrong_key_name(model, name) {
+                let message = format_args!("the stored name `{name}` of a key field {wrong}");
+                errors.push(name_tokens(key), message, rename(key, "key"));
+            }
+        }
+        for alias in key.serde.entries.iter().filter(|entry| entry.is("alias")) {
+            let name = alias.string().map(|name| name.value()).unwrap_or_default();
+            if let Some(wrong) = wrong_key_name(model, &name) {
+                let message = format_args!("the alias `{name}` of a key field {wrong}");
+                errors.push(&alias.tokens, message, "remove it");
             }
         }
     }
 }
 
-/// Reading looks for a key under its aliases, too.
-fn check_key_aliases(model: &BucketModel<'_>, errors: &mut Errors) {
-    for key in model.keys() {
-        for alias in key.serde.entries.iter().filter(|entry| entry.is("alias")) {
-            let Some(name) = alias.string().map(|name| name.value()) else {
-                continue;
-            };
-            if let Some(wrong) = not_a_field_name(&name) {
-                errors.push(
-                    &alias.tokens,
-                    format_args!("the alias `{name}` of a key field {wrong}"),
-                    "remove it",
-                );
-            } else if is_reserved(model, &name) {
-                errors.push(
-                    &alias.tokens,
-                    format_args!(
-                        "the alias `{name}` of a key field is reserved: every bucket has it"
-                    ),
-                    "remove it",
-                );
-            }
-        }
-    }
+/// The reason why a key field cannot have this name.
+fn wrong_key_name(model: &BucketModel<'_>, name: &str) -> Option<&'static str> {
+    let is_taken = is_fixed(model, name) || own_names(model).any(|(own, _)| own == name);
+    not_a_field_name(name).or(is_taken.then_some("is reserved: every bucket has it"))
+}
+
+/// The names that the struct may give to fields of a bucket, each with what it names.
+fn own_names(model: &BucketModel<'_>) -> impl Iterator<Item = (String, &'static str)> {
+    let names = [
+        (Some(model.items_name()), "the items"),
+        (Some(model.count_name()), "their count"),
+        (model.window_name(), "the start of the window"),
+        (model.rollup_name(), "the rollup"),
+    ];
+    let names = names.into_iter();
+    names.filter_map(|(name, what)| Some((name?, what)))
 }
 
 /// The value in the struct's attribute that gives this name to a field of each bucket.
@@ -157,14 +128,6 @@ fn given<'m>(model: &'m BucketModel<'_>, name: &str) -> Option<&'m Spanned<LitSt
     let names = [&attr.items, &attr.count, &attr.window, &attr.rollup];
     let mut names = names.into_iter().flatten();
     names.find(|given| given.value.value() == name)
-}
-
-fn is_reserved(model: &BucketModel<'_>, name: &str) -> bool {
-    is_fixed(model, name)
-        || name == model.items_name()
-        || name == model.count_name()
-        || model.window_name().is_some_and(|window| name == window)
-        || model.rollup_name().is_some_and(|rollup| name == rollup)
 }
 
 /// Whether the runtime always has a field of this name.

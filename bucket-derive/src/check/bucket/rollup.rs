@@ -8,8 +8,8 @@ use crate::{
 };
 
 pub(super) fn check(model: &BucketModel<'_>, errors: &mut Errors) {
-    for (field, rollup) in model.marked() {
-        let Some(word) = rollup.first() else {
+    for field in model.marked() {
+        let Some(word) = field.attr.rollups().next() else {
             continue;
         };
         if field.part == Role::Key {
@@ -37,38 +37,17 @@ pub(super) fn check(model: &BucketModel<'_>, errors: &mut Errors) {
 
 /// The rollup has its own field, so that needs a name only if there is a rollup.
 fn check_name(model: &BucketModel<'_>, errors: &mut Errors) {
-    let Some(name) = model.rollup_name() else {
-        if let Some(written) = &model.attr.rollup
-            && !model.rollups_unread
-        {
-            errors.push(
-                &written.key,
-                "`rollup` names a field that only buckets have which keep something",
-                format_args!(
-                    "remove it, or mark a field of the items: #[{}(sum)]",
-                    BUCKET.attribute
-                ),
-            );
-        }
-        return;
-    };
-    let others = [
-        (Some(model.items_name()), "the items"),
-        (Some(model.count_name()), "their count"),
-        (model.window_name(), "the start of the window"),
-    ];
-    let mut others = others.into_iter();
-    let Some((_, other)) = others.find(|(other, _)| other.as_ref() == Some(&name)) else {
-        return;
-    };
-    let attr = &model.attr;
-    let written = [&attr.rollup, &attr.items, &attr.count, &attr.window];
-    let mut written = written.into_iter().flatten();
-    if let Some(written) = written.find(|written| written.value.value() == name) {
+    // An attribute that could not be read may have meant a rollup.
+    let mut fields = model.fields.iter();
+    let may_have = model.rollup_name().is_some() || fields.any(|field| field.attr.unreadable);
+    if let Some(written) = model.attr.rollup.as_ref().filter(|_| !may_have) {
         errors.push(
-            &written.value,
-            format_args!("`{name}` cannot name both {other} and the rollup"),
-            format_args!("{} = \"{}\"", written.key, written.key),
+            &written.key,
+            "`rollup` names a field that only buckets have which keep something",
+            format_args!(
+                "remove it, or mark a field of the items: #[{}(sum)]",
+                BUCKET.attribute
+            ),
         );
     }
 }

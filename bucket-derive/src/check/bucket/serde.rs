@@ -3,7 +3,7 @@
 use crate::{
     check::{
         readback::{check_left_out, check_names},
-        serde::{check_one_name, check_rename_rule, check_struct, name},
+        serde::{check_one_name, check_rename_rule, check_struct},
         serde_words::{check_field_words, check_struct_words},
     },
     errors::Errors,
@@ -44,7 +44,7 @@ pub(super) fn check(model: &BucketModel<'_>, errors: &mut Errors) {
 /// `KeyField` writes a key, always, into `_id` and into its own field: serde only gives its name.
 fn check_key(field: &Field<'_, Role>, errors: &mut Errors) {
     for entry in &field.serde.entries {
-        let name = name(entry);
+        let name = entry.name();
         if name == "rename" || name == "alias" {
             continue;
         }
@@ -53,7 +53,7 @@ fn check_key(field: &Field<'_, Role>, errors: &mut Errors) {
             errors.push(&entry.tokens, message, "remove it");
             continue;
         }
-        let help = match name.as_str() {
+        let help = match name {
             "with" | "serialize_with" | "deserialize_with" => {
                 "remove it, or implement `bucket_runtime::KeyField` for a newtype".to_owned()
             }
@@ -85,13 +85,13 @@ fn check_time(field: &Field<'_, Role>, errors: &mut Errors) {
         .serde
         .entries
         .iter()
-        .filter(|entry| lost.contains(&name(entry).as_str()))
+        .filter(|entry| lost.contains(&entry.name()))
     {
         errors.push(
             &entry.tokens,
             format_args!(
                 "`#[serde({})]` cannot be used on the time of a bucket's items",
-                name(entry)
+                entry.name()
             ),
             &help,
         );

@@ -61,7 +61,8 @@ fn check_one_array(model: &OutlierModel<'_>, errors: &mut Errors) {
 
 /// The runtime sets one flag, and keeps one total.
 fn check_one(model: &OutlierModel<'_>, word: &'static str, errors: &mut Errors) {
-    let mut marked = marked(model, |field| field.attr.word(word).is_some());
+    let fields = model.fields.iter();
+    let mut marked = fields.filter(|field| field.attr.word(word).is_some());
     let Some(first) = marked.next() else {
         return;
     };
@@ -129,11 +130,4 @@ fn check_unique(field: &Field<'_, Marks>, errors: &mut Errors) {
             "put it beside `items`: `#[outlier(items, unique = user)]`",
         );
     }
-}
-
-fn marked<'m, 'a>(
-    model: &'m OutlierModel<'a>,
-    is: impl Fn(&Field<'_, Marks>) -> bool,
-) -> impl Iterator<Item = &'m Field<'a, Marks>> {
-    model.fields.iter().filter(move |field| is(field))
 }

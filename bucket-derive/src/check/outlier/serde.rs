@@ -3,7 +3,7 @@
 use crate::{
     check::{
         readback::{check_left_out, check_names},
-        serde::{check_one_name, check_rename_rule, check_struct, name},
+        serde::{check_one_name, check_rename_rule, check_struct},
         serde_words::{check_field_words, check_struct_words},
     },
     errors::Errors,
@@ -72,10 +72,10 @@ fn check_unknown_fields(model: &OutlierModel<'_>, errors: &mut Errors) {
 /// Each parent stores its id, in the form in which `KeyField` writes it into the extras.
 fn check_id(id: &Field<'_, Marks>, errors: &mut Errors) {
     for entry in &id.serde.entries {
-        let name = name(entry);
-        let help = if WITH.contains(&name.as_str()) {
+        let name = entry.name();
+        let help = if WITH.contains(&name) {
             "remove it, or implement `bucket_runtime::KeyField` for a newtype"
-        } else if LOST.contains(&name.as_str()) || name == "skip_serializing_if" {
+        } else if LOST.contains(&name) || name == "skip_serializing_if" {
             "remove it: extras refer to their parent by its id"
         } else {
             continue;
@@ -90,27 +90,21 @@ fn check_id(id: &Field<'_, Marks>, errors: &mut Errors) {
 
 /// The server knows the id under this name alone.
 fn check_id_name(id: &Field<'_, Marks>, errors: &mut Errors) {
-    let one_way = |name: Option<&String>| name.is_some_and(|name| name != "_id");
-    if !one_way(id.serde.write.as_ref()) && !one_way(id.serde.read.first()) {
-        return;
-    }
-    let (message, help) = (
-        "the id must be both written and read as `_id`",
-        r#"#[serde(rename = "_id")]"#,
-    );
-    match id.serde.find("rename") {
-        Some(entry) => errors.push(&entry.tokens, message, help),
-        None => errors.push(id.ident, message, help),
+    let mut names = id.serde.write.iter().chain(id.serde.read.first());
+    if names.any(|name| name != "_id") {
+        let message = "the id must be both written and read as `_id`";
+        let at = crate::check::names::name_tokens(id);
+        errors.push(at, message, r#"#[serde(rename = "_id")]"#);
     }
 }
 
 /// The runtime itself writes these fields of the stored parent: under one name, and in their own form.
 fn check_marked(field: &Field<'_, Marks>, what: &str, errors: &mut Errors) {
     for entry in &field.serde.entries {
-        let name = name(entry);
-        let help = if LOST.contains(&name.as_str()) {
+        let name = entry.name();
+        let help = if LOST.contains(&name) {
             format!("remove it, or remove `#[outlier({what})]`")
-        } else if WITH.contains(&name.as_str()) {
+        } else if WITH.contains(&name) {
             match what {
                 "items" => {
                     "remove it, or give the items a type that serde writes that way".to_owned()

@@ -68,7 +68,7 @@ pub(crate) fn too_long(model: &BucketModel<'_>, types: &Types) -> Option<TokenSt
     let krate = model.attr.krate();
     let checks = bounded(&model.fields).map(|(field, max)| {
         let (ident, name) = (field.ident, &field.name);
-        let max = limit::value_of_field(max, name);
+        let max = limit::value(max, Some(name));
         let alias = types.alias(field).map(|alias| quote!(::<#alias>));
         quote!(#krate::TooLong::check #alias(#name, &self.#ident, #max))
     });

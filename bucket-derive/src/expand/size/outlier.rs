@@ -11,14 +11,7 @@ use crate::{
 };
 
 /// The serde attributes of a struct that change neither which fields are stored nor in which form.
-const HARMLESS: [&str; 6] = [
-    "rename",
-    "rename_all",
-    "default",
-    "deny_unknown_fields",
-    "bound",
-    "crate",
-];
+const HARMLESS: &str = "rename rename_all default deny_unknown_fields bound crate";
 
 /// The spec with the proof that full parents and extras documents fit; `None` if neither can be proved.
 pub(crate) fn proved(
@@ -29,7 +22,7 @@ pub(crate) fn proved(
     let (input, krate) = (checked.model.input, checked.model.attr.krate());
     let is_told = |field: &Field<'_, Marks>| field.serde.write.is_some() && !field.has_own_format();
     if !input.generics.params.is_empty()
-        || !checked.model.serde.has_only(&HARMLESS)
+        || !checked.model.serde.has_only(HARMLESS)
         || !is_told(checked.items)
         || is_unbounded_text(checked.items)
     {
@@ -75,7 +68,7 @@ pub(crate) fn proved(
 pub(crate) fn too_long(checked: &OutlierChecked<'_>, types: &Types) -> TokenStream {
     let krate = checked.model.attr.krate();
     let check = |field: &Field<'_, Marks>, max, value: TokenStream| {
-        let max = limit::value_of_field(max, &field.name);
+        let max = limit::value(max, Some(&field.name));
         let name = &field.name;
         let is_item = field.attr.word("items").is_some();
         let alias = types.alias(field).filter(|_| !is_item);

@@ -9,9 +9,9 @@ use syn::{
     punctuated::Punctuated,
 };
 
-use super::{Derive, Limit, Spanned};
+use super::{Derive, Given, Limit, Spanned};
 use crate::{
-    errors::{Errors, did_you_mean},
+    errors::{Errors, did_you_mean, help_for},
     parse::{
         ident::field_ident,
         list::{self, Entry, Value},
@@ -55,7 +55,7 @@ impl FieldAttr {
                 errors.push(at, message, derive.mark());
             }
             for entry in entries {
-                parsed.add(field, &entry, derive, errors);
+                parsed.add(field, entry, derive, errors);
             }
         }
         parsed
@@ -67,14 +67,20 @@ impl FieldAttr {
         Some(&found.1)
     }
 
+    /// The words that ask for rollups.
+    pub(crate) fn rollups(&self) -> impl Iterator<Item = &Ident> {
+        let words = ["sum", "min", "max"].into_iter();
+        words.filter_map(|word| self.word(word))
+    }
+
     /// The limit of this name, if the field has it.
     pub(crate) fn limit(&self, key: &str) -> Option<&Spanned<Limit>> {
         let found = self.limits.iter().find(|(known, _)| *known == key)?;
         found.1.as_ref()
     }
 
-    fn add(&mut self, field: &syn::Field, entry: &Entry, derive: &Derive, errors: &mut Errors) {
-        let Some(key) = &entry.key else {
+    fn add(&mut self, field: &syn::Field, entry: Entry, derive: &Derive, errors: &mut Errors) {
+        let Some(key) = entry.key.clone() else {
             self.unreadable = true;
             let message = format!("expected {}", derive.words_listed());
             errors.push(&entry.tokens, message, derive.mark());
@@ -91,13 +97,19 @@ impl FieldAttr {
             errors.push(key, "the id format names the key fields", help);
             return;
         }
-        if let Some(limit) = derive.limits.iter().find(|(known, _)| *known == name) {
-            self.add_limit(*limit, key, entry, derive, errors);
+        if let Some((name, usage)) = derive.limits.iter().find(|(known, _)| *known == name) {
+            if self.limits.iter().any(|(known, _)| known == name) {
+                let message = format!("`{name}` is given twice");
+                errors.push(key, message, format_args!("keep one `{usage}`"));
+            } else {
+                let given = Given { key, entry, usage };
+                self.limits.push((name, given.read(errors)));
+            }
             return;
         }
         let meant = match derive.words.iter().find(|word| **word == name) {
             Some(word) => *word,
-            None => match derive.unknown_word(key, errors) {
+            None => match derive.unknown_word(&key, errors) {
                 Some(meant) => meant,
                 None => {
                     self.unreadable = true;
@@ -107,10 +119,10 @@ impl FieldAttr {
         };
         let usage = format!("#[{}({meant})]", derive.attribute);
         match (meant, &entry.value) {
-            ("index", Value::List(paths)) => self.add_indexes(key, paths, errors),
+            ("index", Value::List(paths)) => self.add_indexes(&key, paths, errors),
             // In a bucket the field itself is `unique`.
             ("unique", Value::Assigned(field)) if derive.words.contains(&"items") => {
-                self.add_unique(field, entry, errors);
+                self.add_unique(field, &entry, errors);
             }
             (_, value) if meant == name && !matches!(value, Value::None) => {
                 let message = format!("`{name}` on a field takes no value");
@@ -122,7 +134,7 @@ impl FieldAttr {
             let message = format!("`{meant}` is given twice");
             errors.push(key, message, format_args!("keep one `{usage}`"));
         } else {
-            self.words.push((meant, key.clone()));
+            self.words.push((meant, key));
         }
     }
 
@@ -159,39 +171,6 @@ impl FieldAttr {
                 "#[outlier(items, unique = user)], or `unique` alone for items that are single values",
             );
         }
-    }
-
-    fn add_limit(
-        &mut self,
-        (name, usage): (&'static str, &'static str),
-        key: &Ident,
-        entry: &Entry,
-        derive: &Derive,
-        errors: &mut Errors,
-    ) {
-        let whole = format!("#[{}({usage})]", derive.attribute);
-        if self.limits.iter().any(|(known, _)| *known == name) {
-            let message = format!("`{name}` is given twice");
-            errors.push(key, message, format_args!("keep one `{whole}`"));
-            return;
-        }
-        let read = match &entry.value {
-            Value::Assigned(value) if !value.is_empty() => Limit::read(key, value, &whole, errors),
-            _ => {
-                errors.push(
-                    &entry.tokens,
-                    format_args!("`{name}` needs a value"),
-                    &whole,
-                );
-                None
-            }
-        };
-        let limit = read.map(|value| Spanned {
-            key: key.clone(),
-            value,
-            usage,
-        });
-        self.limits.push((name, limit));
     }
 }
 
@@ -257,8 +236,7 @@ impl Derive {
             _ if ["mean", "avg", "average"].contains(&&*name) && words.contains(&"sum") => {
                 format!("`sum` keeps the mean, too: #[{}(sum)]", self.attribute)
             }
-            Some(meant) => format!("did you mean `{meant}`?"),
-            None => format!("the words are `{}`", words.join("`, `")),
+            _ => help_for(&name, "words", &words),
         };
         errors.push(key, message, help);
         meant.filter(|meant| self.words.contains(meant))

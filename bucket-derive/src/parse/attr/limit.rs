@@ -1,12 +1,8 @@
 //! A limit: an integer, or the path of a constant.
 
-use std::fmt::Display;
-
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::TokenStream;
 use quote::ToTokens;
-use syn::{Expr, ExprPath, Lit, LitInt, UnOp};
-
-use crate::errors::Errors;
+use syn::{Error, Expr, ExprPath, Lit, LitInt, Result, UnOp};
 
 /// `capacity = 10` or `capacity = PAGE`.
 pub(crate) enum Limit {
@@ -17,19 +13,9 @@ pub(crate) enum Limit {
 }
 
 impl Limit {
-    /// The value of a key; `usage` shows how one is written.
-    pub(super) fn read(
-        key: &Ident,
-        value: &TokenStream,
-        usage: impl Display,
-        errors: &mut Errors,
-    ) -> Option<Self> {
-        let limit = syn::parse2(value.clone()).ok().and_then(Self::of);
-        if limit.is_none() {
-            let message = format!("`{key}` must be an integer or the path of a constant");
-            errors.push(value, message, usage);
-        }
-        limit
+    pub(super) fn parse(tokens: TokenStream) -> Result<Self> {
+        let limit = syn::parse2(tokens.clone()).ok().and_then(Self::of);
+        limit.ok_or_else(|| Error::new_spanned(tokens, "not a limit"))
     }
 
     fn of(expr: Expr) -> Option<Self> {

@@ -2,13 +2,13 @@
 
 use syn::TypePath;
 
-use super::{Derive, table::attribute};
+use super::table::attribute;
 
 attribute! {
     /// `#[part(…)]`, as far as it could be read.
     PartAttr,
-    BUCKET_PART {
-        name: "BucketPart",
+    PART {
+        name: "Part",
         attribute: "part",
         usage: "#[part(of = Trade)]",
         words: &[],
@@ -16,13 +16,3 @@ attribute! {
     }
     of: TypePath = "of = Trade",
 }
-
-pub(crate) const ITEM_PART: Derive = Derive {
-    name: "ItemPart",
-    ..BUCKET_PART
-};
-
-pub(crate) const OUTLIER_PART: Derive = Derive {
-    name: "OutlierPart",
-    ..BUCKET_PART
-};

@@ -2,7 +2,11 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::{LitStr, Path, TypePath, parse::Parser, spanned::Spanned as _};
+use syn::{
+    LitStr, Path, Result, TypePath,
+    parse::{Parse, ParseStream, Parser},
+    spanned::Spanned as _,
+};
 
 use super::{Given, Limit, Spanned};
 use crate::{
@@ -76,39 +80,36 @@ pub(super) trait KeyValue: Sized {
 
 impl KeyValue for LitStr {
     fn of(given: &Given, errors: &mut Errors) -> Option<Self> {
-        let tokens = given.assigned(errors)?;
-        given.or_error(syn::parse2(tokens.clone()), "a string literal", errors)
+        given.parsed(syn::parse2, "a string literal", errors)
     }
 }
 
 /// `crate = path`, or the path in a string as for serde.
 impl KeyValue for Path {
     fn of(given: &Given, errors: &mut Errors) -> Option<Self> {
-        let tokens = given.assigned(errors)?;
-        let value = match syn::parse2::<LitStr>(tokens.clone()) {
-            Ok(text) => text.parse_with(Path::parse_mod_style),
-            Err(_) => Path::parse_mod_style.parse2(tokens.clone()),
-        };
-        given.or_error(value, "a path", errors)
+        let parse = |tokens| unquoted(tokens, Self::parse_mod_style);
+        given.parsed(parse, "a path", errors)
     }
 }
 
 /// The path of a struct, with the arguments of its parameters.
 impl KeyValue for TypePath {
     fn of(given: &Given, errors: &mut Errors) -> Option<Self> {
-        let tokens = given.assigned(errors)?;
-        let value = match syn::parse2::<LitStr>(tokens.clone()) {
-            Ok(text) => text.parse(),
-            Err(_) => syn::parse2(tokens.clone()),
-        };
-        given.or_error(value, "a path", errors)
+        given.parsed(|tokens| unquoted(tokens, Self::parse), "a path", errors)
     }
 }
 
 impl KeyValue for Limit {
     fn of(given: &Given, errors: &mut Errors) -> Option<Self> {
-        let tokens = given.assigned(errors)?;
-        Self::read(&given.key, tokens, given.usage, errors)
+        given.parsed(Self::parse, "an integer or the path of a constant", errors)
+    }
+}
+
+/// Reads tokens, or the text in them.
+fn unquoted<T>(tokens: TokenStream, parse: fn(ParseStream<'_>) -> Result<T>) -> Result<T> {
+    match syn::parse2::<LitStr>(tokens.clone()) {
+        Ok(text) => text.parse_with(parse),
+        Err(_) => parse.parse2(tokens),
     }
 }
 
@@ -122,24 +123,30 @@ impl Given {
         })
     }
 
-    /// The tokens after `=`.
-    fn assigned(&self, errors: &mut Errors) -> Option<&TokenStream> {
-        match &self.entry.value {
-            Value::Assigned(value) if !value.is_empty() => Some(value),
+    /// The value behind `=`.
+    fn parsed<T>(
+        &self,
+        parse: impl Fn(TokenStream) -> Result<T>,
+        what: &str,
+        errors: &mut Errors,
+    ) -> Option<T> {
+        let key = &self.key;
+        let tokens = match &self.entry.value {
+            Value::Assigned(tokens) if !tokens.is_empty() => tokens,
             _ => {
-                let message = format_args!("`{}` needs a value", self.key);
-                errors.push(&self.entry.tokens, message, self.usage);
-                None
+                errors.push(
+                    &self.entry.tokens,
+                    format_args!("`{key}` needs a value"),
+                    self.usage,
+                );
+                return None;
             }
+        };
+        let value = parse(tokens.clone()).ok();
+        if value.is_none() {
+            errors.push(tokens, format_args!("`{key}` must be {what}"), self.usage);
         }
-    }
-
-    fn or_error<T>(&self, value: syn::Result<T>, what: &str, errors: &mut Errors) -> Option<T> {
-        if let (Err(_), Value::Assigned(tokens)) = (&value, &self.entry.value) {
-            let message = format_args!("`{}` must be {what}", self.key);
-            errors.push(tokens, message, self.usage);
-        }
-        value.ok()
+        value
     }
 }
 

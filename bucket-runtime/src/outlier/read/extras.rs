@@ -12,7 +12,7 @@ use mongodb::ClientSession;
 use super::{
     item_form::ParentItemForm,
     list::Section,
-    parent::{ParentForm, WholeParent},
+    parent::ParentForm,
     parent_read::{ParentRead, parent_read_settings},
 };
 use crate::{
@@ -51,7 +51,7 @@ impl<'s, T: Outlier> Extras<'s, T> {
 
     pub(crate) async fn execute(self) -> Result<ExtrasStream<'s, T::Item>> {
         self.0.parent.note_call();
-        open_extras::<WholeParent<T>>(self.0, self.1).await
+        open_extras(self.0, self.1).await
     }
 }
 
@@ -78,14 +78,14 @@ impl<I> Stream for ExtrasStream<'_, I> {
 
 /// Reads a parent, and opens the stream of its extras if it has any.
 pub(super) async fn get_with_extras<'s, F: ParentItemForm>(
-    mut read: ParentRead<'s, F::Of>,
+    mut read: ParentRead<'s, F::Of, F>,
     newest_first: bool,
 ) -> Result<Option<(F::Document, Option<ExtrasStream<'s, F::Item>>)>> {
-    let Some(parent) = read.get::<F>().await? else {
+    let Some(parent) = read.get().await? else {
         return Ok(None);
     };
     let extras = match parent.has_extras {
-        true => Some(open_extras::<F>(read, newest_first).await?),
+        true => Some(open_extras(read, newest_first).await?),
         false => None,
     };
     Ok(Some((parent.document, extras)))
@@ -93,7 +93,7 @@ pub(super) async fn get_with_extras<'s, F: ParentItemForm>(
 
 /// Opens the stream of a parent's extras.
 async fn open_extras<'s, F: ParentItemForm>(
-    read: ParentRead<'s, F::Of>,
+    read: ParentRead<'s, F::Of, F>,
     newest_first: bool,
 ) -> Result<ExtrasStream<'s, F::Item>> {
     let ParentRead {

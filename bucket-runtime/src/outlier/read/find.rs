@@ -11,13 +11,16 @@ use mongodb::{ClientSession, bson::Document};
 
 use super::{
     filter::ParentFilter,
-    parent::{Parent, ParentForm, PartOfParent, WholeParent, next_parent},
+    parent::{Parent, ParentForm, next_parent},
 };
 use crate::{
-    Result,
-    outlier::{Outlier, OutlierPart, Outliers},
+    Part, Result,
+    outlier::{Outlier, Outliers},
     protocol::range::Range,
-    read::settings::{read_settings, session_setting, unreadable_setting},
+    read::{
+        part::{PartOf, Whole},
+        settings::{read_settings, session_setting, unreadable_setting},
+    },
     server::{Server, cursor::DocumentCursor},
     value::unreadable::OnUnreadable,
 };
@@ -49,112 +52,95 @@ impl<T: Outlier> Outliers<T> {
     /// ```
     pub fn find(&self, filter: impl ParentFilter<T>) -> Find<'static, T> {
         Find {
-            find: FindParents {
-                parents: self.collections.parents.clone(),
-                filter: filter.into_document(),
-                range: Range::unordered(),
-                session: None,
-                on_unreadable: None,
-            },
-            of: PhantomData,
+            parents: self.collections.parents.clone(),
+            filter: filter.into_document(),
+            range: Range::unordered(),
+            session: None,
+            on_unreadable: None,
+            form: PhantomData,
         }
     }
 }
 
-/// A find over parents, before it is sent.
-struct FindParents<'s> {
+/// Builder of a find over parents: await it; see [`Outliers::find`](crate::Outliers::find). The output is a
+/// [`FindStream`].
+#[must_use = "nothing is read until this is awaited"]
+pub struct Find<'s, T, F = Whole<T>> {
     parents: Server,
     filter: Document,
     range: Range,
     session: Option<&'s mut ClientSession>,
     on_unreadable: Option<OnUnreadable<'s>>,
-}
-
-/// Adds the setters to a builder whose field `find` is a [`FindParents`]. The docs are those of
-/// `skip_unreadable`.
-macro_rules! find_settings {
-    ($(#[$doc:meta])+) => {
-        /// The order of the parents; by default the order in which the server finds them.
-        pub fn sort(mut self, sort: Document) -> Self {
-            self.find.range.sort = Some(sort);
-            self
-        }
-
-        /// Skips the first parents.
-        pub fn skip(mut self, parents: u64) -> Self {
-            self.find.range.skip = parents;
-            self
-        }
-
-        /// Ends after this many parents; 0 gives none, without a round trip.
-        pub fn limit(mut self, parents: u64) -> Self {
-            self.find.range.limit = Some(i64::try_from(parents).unwrap_or(i64::MAX));
-            self
-        }
-
-        read_settings!(|call| call.find.parents);
-
-        session_setting! {
-            /// Reads in this session, which the stream borrows.
-            |call| call.find.session
-        }
-
-        unreadable_setting! {
-            $(#[$doc])+
-            |call| call.find.on_unreadable
-        }
-    };
-}
-
-/// Builder of a find over parents: await it; see [`Outliers::find`](crate::Outliers::find).
-#[must_use = "nothing is read until this is awaited"]
-pub struct Find<'s, T> {
-    find: FindParents<'s>,
-    of: PhantomData<fn() -> T>,
+    form: PhantomData<fn() -> (T, F)>,
 }
 
 impl<'s, T: Outlier> Find<'s, T> {
-    find_settings! {
+    /// Has the server send only some fields of the parents: those of a struct that derives [`Part`]. Without the
+    /// array, a parent costs the network the same however many items it has.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Outlier, Outliers, Part};
+    /// # use serde::{Deserialize, Serialize};
+    /// # #[derive(Serialize, Deserialize, Outlier)]
+    /// # #[outlier(collection = "books", reference = "book_id", threshold = 50)]
+    /// # struct Book { _id: i64, title: String, year: i32, #[outlier(items)] buyers: Vec<String> }
+    /// #[derive(Part)]
+    /// #[part(of = Book)]
+    /// struct Title {
+    ///     title: String,
+    /// }
+    ///
+    /// # async fn example(books: Outliers<Book>) -> bucket_runtime::Result<()> {
+    /// let titles = books.find(Book::FIELDS.year.gte(2020)).parts::<Title>().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn parts<P: Part<Of = T>>(self) -> Find<'s, T, PartOf<P>> {
+        Find {
+            parents: self.parents,
+            filter: self.filter,
+            range: self.range,
+            session: self.session,
+            on_unreadable: self.on_unreadable,
+            form: PhantomData,
+        }
+    }
+}
+
+impl<'s, T: Outlier, F> Find<'s, T, F> {
+    /// The order of the parents; by default the order in which the server finds them.
+    pub fn sort(mut self, sort: Document) -> Self {
+        self.range.sort = Some(sort);
+        self
+    }
+
+    /// Skips the first parents.
+    pub fn skip(mut self, parents: u64) -> Self {
+        self.range.skip = parents;
+        self
+    }
+
+    /// Ends after this many parents; 0 gives none, without a round trip.
+    pub fn limit(mut self, parents: u64) -> Self {
+        self.range.limit = Some(i64::try_from(parents).unwrap_or(i64::MAX));
+        self
+    }
+
+    read_settings!(|call| call.parents);
+
+    session_setting! {
+        /// Reads in this session, which the stream borrows.
+    }
+
+    unreadable_setting! {
         /// Leaves out the items that cannot be read, and whole parents where something else in them cannot,
         /// and tells of each. Without it, the first one ends the stream with its error. The stream borrows
         /// what the closure does. They count for [`skip`](Self::skip) and [`limit`](Self::limit).
     }
-
-    /// Has the server send only some fields of the parents: those of a struct that derives
-    /// [`OutlierPart`]. Without the array, a parent costs the network the same however many items it
-    /// has.
-    pub fn parts<P: OutlierPart<Of = T>>(self) -> FindParts<'s, P> {
-        FindParts {
-            find: self.find,
-            of: PhantomData,
-        }
-    }
-
-    pub(crate) async fn execute(self) -> Result<FindStream<'s, T>> {
-        self.find.read::<WholeParent<T>>().await
-    }
 }
 
-/// Builder of a find of some fields of parents: await it; see [`Find::parts`]. The output is a
-/// [`FindStream`] of [`Parent`](crate::Parent)s, each with a part as its document.
-#[must_use = "nothing is read until this is awaited"]
-pub struct FindParts<'s, P: OutlierPart> {
-    find: FindParents<'s>,
-    of: PhantomData<fn() -> P>,
-}
-
-impl<'s, P: OutlierPart> FindParts<'s, P> {
-    find_settings! {
-        /// Leaves out the parents that cannot be read, as [`Find::skip_unreadable`] does.
-    }
-
-    pub(crate) async fn execute(self) -> Result<FindStream<'s, P>> {
-        self.find.read::<PartOfParent<P>>().await
-    }
-}
-
-impl<'s> FindParents<'s> {
-    async fn read<F: ParentForm>(self) -> Result<FindStream<'s, F::Document>> {
+impl<'s, T: Outlier, F: ParentForm<Of = T>> Find<'s, T, F> {
+    pub(crate) async fn execute(self) -> Result<FindStream<'s, F::Document>> {
         // For the server, 0 is no limit.
         if self.range.limit == Some(0) {
             return Ok(FindStream(empty().boxed()));

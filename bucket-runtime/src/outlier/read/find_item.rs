@@ -2,7 +2,7 @@
 
 use mongodb::bson::Bson;
 
-use super::{items::ParentItems, parent::WholeParent};
+use super::items::ParentItems;
 use crate::{
     Result,
     outlier::{IdRef, Outlier, Outliers},
@@ -68,7 +68,7 @@ impl<'s, T: Outlier> FindItem<'s, T> {
 
     pub(crate) async fn execute(self) -> Result<Option<FoundItem<T::Item>>> {
         self.0.0.parent.note_call();
-        let mut rows = self.0.rows::<WholeParent<T>>(None).await?;
+        let mut rows = self.0.rows(None).await?;
         let Some(row) = rows.next().await? else {
             return Ok(None);
         };

@@ -1,7 +1,7 @@
 //! Single parents, as they are stored.
 
 use super::{
-    parent::{Parent, WholeParent},
+    parent::Parent,
     parent_read::{ParentRead, parent_read_settings},
 };
 use crate::{
@@ -41,6 +41,6 @@ impl<'s, T: Outlier> Get<'s, T> {
     }
 
     pub(crate) async fn execute(mut self) -> Result<Option<Parent<T>>> {
-        self.0.get::<WholeParent<T>>().await
+        self.0.get().await
     }
 }

@@ -4,7 +4,6 @@ use futures_util::TryStreamExt;
 
 use super::{
     extras::get_with_extras,
-    parent::WholeParent,
     parent_read::{ParentRead, parent_read_settings},
 };
 use crate::{
@@ -32,8 +31,7 @@ impl<'s, T: Outlier> GetAll<'s, T> {
     }
 
     pub(crate) async fn execute(self) -> Result<Option<T>> {
-        let Some((mut document, extras)) = get_with_extras::<WholeParent<T>>(self.0, false).await?
-        else {
+        let Some((mut document, extras)) = get_with_extras(self.0, false).await? else {
             return Ok(None);
         };
         if let Some(mut extras) = extras {

@@ -8,18 +8,18 @@ use mongodb::{
 };
 use serde::{
     Deserialize, Deserializer,
-    de::{DeserializeOwned, Error as _, MapAccess},
+    de::{DeserializeOwned, Error as _},
 };
 
 use super::{
-    parent::{ParentForm, WholeParent},
+    parent::ParentForm,
     unreadable::{SiftedParent, array},
 };
 use crate::{
-    outlier::{ItemPart, Outlier},
+    Part,
+    outlier::Outlier,
     protocol::command::each_one,
-    read::part::{PartReader, ReadPart, read_part},
-    schema::spec::KeyName,
+    read::part::{StoredPart, Whole},
     value::{
         bytes,
         unreadable::{Unreadable, read_value},
@@ -27,10 +27,11 @@ use crate::{
 };
 
 /// The form in which a read gives the items of a parent: whole, or as parts.
-pub(super) trait ParentItemForm: ParentForm {
+pub trait ParentItemForm: ParentForm {
     /// The type that a stored item is deserialized into.
     type StoredItem: DeserializeOwned + Send + 'static;
 
+    /// What the read gives.
     type Item: Send + 'static;
 
     /// The stored names of the fields to read, if not all.
@@ -39,10 +40,11 @@ pub(super) trait ParentItemForm: ParentForm {
     /// The items that the parent itself holds.
     fn own_items(document: Self::Document) -> Vec<Self::Item>;
 
+    /// Unwraps what is read.
     fn item(stored: Self::StoredItem) -> Self::Item;
 }
 
-impl<T: Outlier> ParentItemForm for WholeParent<T> {
+impl<T: Outlier> ParentItemForm for Whole<T> {
     type StoredItem = T::Item;
     type Item = T::Item;
 
@@ -59,13 +61,14 @@ impl<T: Outlier> ParentItemForm for WholeParent<T> {
     }
 }
 
-/// A parent of which only parts of its items are read.
-pub(super) struct PartsOfItems<T, P> {
+/// The form of a read that gives parts of a parent's items.
+#[derive(Debug)]
+pub struct PartsOfItems<T, P> {
     parts: Vec<P>,
     of: PhantomData<fn() -> T>,
 }
 
-impl<T: Outlier, P: ItemPart> ParentForm for PartsOfItems<T, P> {
+impl<T: Outlier, P: Part> ParentForm for PartsOfItems<T, P> {
     type Of = T;
     type Stored = Self;
     type Document = Vec<P>;
@@ -89,8 +92,8 @@ impl<T: Outlier, P: ItemPart> ParentForm for PartsOfItems<T, P> {
     }
 }
 
-impl<T: Outlier, P: ItemPart> ParentItemForm for PartsOfItems<T, P> {
-    type StoredItem = PartOfItem<P>;
+impl<T: Outlier, P: Part> ParentItemForm for PartsOfItems<T, P> {
+    type StoredItem = StoredPart<P>;
     type Item = P;
 
     fn names() -> Option<Vec<&'static str>> {
@@ -102,12 +105,12 @@ impl<T: Outlier, P: ItemPart> ParentItemForm for PartsOfItems<T, P> {
         document
     }
 
-    fn item(stored: PartOfItem<P>) -> P {
+    fn item(stored: StoredPart<P>) -> P {
         stored.0
     }
 }
 
-impl<'de, T: Outlier, P: ItemPart> Deserialize<'de> for PartsOfItems<T, P> {
+impl<'de, T: Outlier, P: Part> Deserialize<'de> for PartsOfItems<T, P> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let row = <&RawDocument>::deserialize(deserializer)?;
         let (parts, unreadable) = sift_parts::<T, P>(row).map_err(D::Error::custom)?;
@@ -125,7 +128,7 @@ impl<'de, T: Outlier, P: ItemPart> Deserialize<'de> for PartsOfItems<T, P> {
 }
 
 /// Reads the items of a parent that can be read as parts, and lists the others.
-fn sift_parts<T: Outlier, P: ItemPart>(
+fn sift_parts<T: Outlier, P: Part>(
     row: &RawDocument,
 ) -> Result<(Vec<P>, Vec<Unreadable>), DriverError> {
     let name = T::SPEC.items;
@@ -136,28 +139,10 @@ fn sift_parts<T: Outlier, P: ItemPart>(
     let items = array(row, name);
     let items = items.ok_or_else(|| DriverError::custom(format!("`{name}` is not an array")))?;
     for (place, item) in (0..).zip(items) {
-        match read_value::<PartOfItem<P>>(item) {
-            Ok(PartOfItem(part)) => parts.push(part),
+        match read_value::<StoredPart<P>>(item) {
+            Ok(StoredPart(part)) => parts.push(part),
             Err(error) => unreadable.push(Unreadable { place, error }),
         }
     }
     Ok((parts, unreadable))
-}
-
-/// A part of an item.
-pub(super) struct PartOfItem<P>(P);
-
-impl<P: ItemPart> ReadPart for PartOfItem<P> {
-    const NAMES: &'static [&'static [&'static str]] = P::NAMES;
-    const KEYS: &'static [KeyName] = &[];
-
-    fn read<'de, A: MapAccess<'de>>(fields: &mut PartReader<A>) -> Result<Self, A::Error> {
-        P::read(fields).map(Self)
-    }
-}
-
-impl<'de, P: ItemPart> Deserialize<'de> for PartOfItem<P> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        read_part(deserializer)
-    }
 }

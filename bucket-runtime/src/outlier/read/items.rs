@@ -1,20 +1,18 @@
 //! Streams of the items of one parent.
 
 use super::{
-    item_form::ParentItemForm,
-    item_parts::ItemParts,
+    item_form::{ParentItemForm, PartsOfItems},
     list::ParentList,
     page::PageOfParentItems,
-    parent::WholeParent,
     parent_read::{ParentRead, parent_read_settings},
     rows::ParentRows,
     stream::ParentItemStream,
 };
 use crate::{
-    Result,
-    outlier::{IdRef, ItemPart, Outlier, Outliers},
+    Part, Result,
+    outlier::{IdRef, Outlier, Outliers},
     protocol::{filter::Filter, query::Query},
-    read::items::ItemToken,
+    read::{items::ItemToken, part::Whole},
 };
 
 impl<T: Outlier> Outliers<T> {
@@ -74,9 +72,42 @@ impl<T: Outlier> Outliers<T> {
 /// # }
 /// ```
 #[must_use = "nothing is read until this is awaited"]
-pub struct ParentItems<'s, T>(pub(super) ParentRead<'s, T>, pub(super) Query);
+pub struct ParentItems<'s, T, F = Whole<T>>(pub(super) ParentRead<'s, T, F>, pub(super) Query);
 
 impl<'s, T: Outlier> ParentItems<'s, T> {
+    /// Has the server send only some fields of the items, which are structs: those of a struct that derives
+    /// [`Part`].
+    ///
+    /// The network carries less, and the client decodes less; the server reads the whole documents all the
+    /// same. Of the parent only these fields of its items are read, so its other fields need not be readable. An
+    /// item that lacks one of the part's fields is unreadable, unless the field is an `Option` or has a default.
+    /// Conditions may name fields that are not read.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Fields, Outlier, Outliers, Part};
+    /// # use serde::{Deserialize, Serialize};
+    /// # #[derive(Serialize, Deserialize, Outlier)]
+    /// # #[outlier(collection = "users", reference = "user_id", threshold = 50)]
+    /// # struct User { _id: i64, #[outlier(items)] followers: Vec<Follower> }
+    /// # #[derive(Serialize, Deserialize, Fields)]
+    /// # struct Follower { user: i64, since: i64, note: String }
+    /// #[derive(Part)]
+    /// #[part(of = Follower)]
+    /// struct FollowerId {
+    ///     user: i64,
+    /// }
+    ///
+    /// # async fn example(users: Outliers<User>) -> bucket_runtime::Result<()> {
+    /// let page = users.items(&7).newest_first().parts::<FollowerId>().page_of_items(20).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn parts<P: Part<Of = T::Item>>(self) -> ParentItems<'s, T, PartsOfItems<T, P>> {
+        ParentItems(self.0.in_form(), self.1)
+    }
+}
+
+impl<'s, T: Outlier, F> ParentItems<'s, T, F> {
     /// Returns only the items that match; called again, those that match both conditions.
     ///
     /// The server decides, and sends no other items. It visits all extras documents of the parent; with an
@@ -141,39 +172,8 @@ impl<'s, T: Outlier> ParentItems<'s, T> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn page_of_items(self, limit: u64) -> PageOfParentItems<'s, T> {
+    pub fn page_of_items(self, limit: u64) -> PageOfParentItems<'s, T, F> {
         PageOfParentItems::new(self, limit)
-    }
-
-    /// Has the server send only some fields of the items, which are structs: those of a struct that derives
-    /// [`ItemPart`].
-    ///
-    /// The network carries less, and the client decodes less; the server reads the whole documents all the
-    /// same. Of the parent only these fields of its items are read, so its other fields need not be readable. An
-    /// item that lacks one of the part's fields is unreadable, unless the field is an `Option` or has a default.
-    /// Conditions may name fields that are not read.
-    ///
-    /// ```no_run
-    /// # use bucket_runtime::{Fields, ItemPart, Outlier, Outliers};
-    /// # use serde::{Deserialize, Serialize};
-    /// # #[derive(Serialize, Deserialize, Outlier)]
-    /// # #[outlier(collection = "users", reference = "user_id", threshold = 50)]
-    /// # struct User { _id: i64, #[outlier(items)] followers: Vec<Follower> }
-    /// # #[derive(Serialize, Deserialize, Fields)]
-    /// # struct Follower { user: i64, since: i64, note: String }
-    /// #[derive(ItemPart)]
-    /// #[part(of = Follower)]
-    /// struct FollowerId {
-    ///     user: i64,
-    /// }
-    ///
-    /// # async fn example(users: Outliers<User>) -> bucket_runtime::Result<()> {
-    /// let page = users.items(&7).newest_first().parts::<FollowerId>().page_of_items(20).await?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn parts<P: ItemPart<Of = T::Item>>(self) -> ItemParts<'s, T, P> {
-        ItemParts::new(self)
     }
 
     parent_read_settings! {
@@ -199,31 +199,24 @@ impl<'s, T: Outlier> ParentItems<'s, T> {
         /// # }
         /// ```
     }
+}
 
-    pub(crate) async fn execute(self) -> Result<ParentItemStream<'s, T::Item>> {
-        self.read::<WholeParent<T>>().await
-    }
-
-    pub(super) async fn read<F: ParentItemForm<Of = T>>(
-        self,
-    ) -> Result<ParentItemStream<'s, F::Item>> {
+impl<'s, T: Outlier, F: ParentItemForm<Of = T>> ParentItems<'s, T, F> {
+    pub(crate) async fn execute(self) -> Result<ParentItemStream<'s, F::Item>> {
         let Self(read, query) = &self;
         read.parent.note_call();
         let takes_all = query.filter.is_everything() && query.skip == 0 && query.limit.is_none();
         match takes_all {
-            true => ParentItemStream::of_documents::<F>(self.0, self.1.newest_first).await,
+            true => ParentItemStream::of_documents(self.0, self.1.newest_first).await,
             false => {
-                let rows = self.rows::<F>(None).await?;
+                let rows = self.rows(None).await?;
                 Ok(ParentItemStream::of_rows::<F>(rows))
             }
         }
     }
 
     /// Starts a read of single items.
-    pub(super) async fn rows<F: ParentItemForm<Of = T>>(
-        self,
-        after: Option<&ItemToken>,
-    ) -> Result<ParentRows<'s>> {
+    pub(super) async fn rows(self, after: Option<&ItemToken>) -> Result<ParentRows<'s>> {
         let Self(read, mut query) = self;
         query.names = F::names();
         let parent = read.parent;

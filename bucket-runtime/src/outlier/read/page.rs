@@ -1,65 +1,17 @@
 //! One page of a parent's items, with tokens for the pages beside it.
 
-use std::marker::PhantomData;
-
 use super::{
     item_form::{ParentItemForm, PartsOfItems},
     items::ParentItems,
-    parent::WholeParent,
 };
 use crate::{
-    Result,
-    outlier::{ItemPart, Outlier},
-    read::items::{ItemPage, ItemToken, item_settings, page_directions},
+    Part, Result,
+    outlier::Outlier,
+    read::{
+        items::{ItemPage, ItemToken, item_settings, page_directions},
+        part::Whole,
+    },
 };
-
-/// A read of one page.
-struct ParentPageRead<'s, T> {
-    items: ParentItems<'s, T>,
-    limit: u64,
-    from: Option<ItemToken>,
-    backwards: bool,
-}
-
-impl<'s, T: Outlier> ParentPageRead<'s, T> {
-    fn set(self, change: impl FnOnce(ParentItems<'s, T>) -> ParentItems<'s, T>) -> Self {
-        Self {
-            items: change(self.items),
-            ..self
-        }
-    }
-
-    fn start_at(&mut self, token: &ItemToken, backwards: bool) {
-        self.from = Some(token.clone());
-        self.backwards = backwards;
-    }
-
-    async fn read<F: ParentItemForm<Of = T>>(self) -> Result<ItemPage<F::Item>> {
-        let Self {
-            mut items,
-            limit,
-            from,
-            backwards,
-        } = self;
-        items.0.parent.note_call();
-        items.1.newest_first ^= backwards;
-        // One more tells whether there are others.
-        items.1.limit = Some(limit.saturating_add(1));
-        let mut rows = items.rows::<F>(from.as_ref()).await?;
-        let mut found = Vec::new();
-        for _ in 0..limit {
-            let Some(row) = rows.next().await? else {
-                break;
-            };
-            found.extend(rows.read(&row)?.map(F::item));
-            rows.note_given(row);
-        }
-        // If the next row cannot be read, that is an error of the next page.
-        let has_more = !matches!(rows.next().await, Ok(None));
-        let beyond = has_more.then(|| rows.token()).flatten();
-        Ok(ItemPage::of_read(found, backwards, from, beyond))
-    }
-}
 
 /// Builder of a read of one page of a parent's items: await it; see [`ParentItems::page_of_items`]. The output
 /// is an [`ItemPage`].
@@ -75,52 +27,75 @@ impl<'s, T: Outlier> ParentPageRead<'s, T> {
 ///
 /// [`ParentItems::page_of_items`]: crate::action::ParentItems::page_of_items
 #[must_use = "a page is read when this is awaited"]
-pub struct PageOfParentItems<'s, T>(ParentPageRead<'s, T>);
+pub struct PageOfParentItems<'s, T, F = Whole<T>> {
+    items: ParentItems<'s, T, F>,
+    limit: u64,
+    from: Option<ItemToken>,
+    backwards: bool,
+}
 
 impl<'s, T: Outlier> PageOfParentItems<'s, T> {
-    pub(super) fn new(items: ParentItems<'s, T>, limit: u64) -> Self {
-        Self(ParentPageRead {
+    /// Reads only some fields of the items, as [`ParentItems::parts`](crate::action::ParentItems::parts) does.
+    pub fn parts<P: Part<Of = T::Item>>(self) -> PageOfParentItems<'s, T, PartsOfItems<T, P>> {
+        PageOfParentItems {
+            items: self.items.parts(),
+            limit: self.limit,
+            from: self.from,
+            backwards: self.backwards,
+        }
+    }
+}
+
+impl<'s, T: Outlier, F> PageOfParentItems<'s, T, F> {
+    pub(super) fn new(items: ParentItems<'s, T, F>, limit: u64) -> Self {
+        Self {
             items,
             limit: limit.max(1),
             from: None,
             backwards: false,
-        })
+        }
     }
 
     page_directions!();
 
     item_settings!(T::Item, "ParentItems");
 
-    /// Reads only some fields of the items, as [`ParentItems::parts`](crate::action::ParentItems::parts) does.
-    pub fn parts<P: ItemPart<Of = T::Item>>(self) -> PageOfItemParts<'s, T, P> {
-        PageOfItemParts(self.0, PhantomData)
+    fn set(mut self, change: impl FnOnce(ParentItems<'s, T, F>) -> ParentItems<'s, T, F>) -> Self {
+        self.items = change(self.items);
+        self
     }
 
-    fn set(self, change: impl FnOnce(ParentItems<'s, T>) -> ParentItems<'s, T>) -> Self {
-        Self(self.0.set(change))
-    }
-
-    pub(crate) async fn execute(self) -> Result<ItemPage<T::Item>> {
-        self.0.read::<WholeParent<T>>().await
+    fn start_at(mut self, token: &ItemToken, backwards: bool) -> Self {
+        self.from = Some(token.clone());
+        self.backwards = backwards;
+        self
     }
 }
 
-/// Builder of a read of one page of parts of a parent's items: await it; see
-/// [`ParentItems::parts`](crate::action::ParentItems::parts). The output is an [`ItemPage`], after as many round
-/// trips as those of [`PageOfParentItems`].
-#[must_use = "a page is read when this is awaited"]
-pub struct PageOfItemParts<'s, T, P>(ParentPageRead<'s, T>, PhantomData<fn() -> P>);
-
-impl<'s, T: Outlier, P: ItemPart<Of = T::Item>> PageOfItemParts<'s, T, P> {
-    page_directions!();
-
-    item_settings!(T::Item, "ParentItems");
-
-    fn set(self, change: impl FnOnce(ParentItems<'s, T>) -> ParentItems<'s, T>) -> Self {
-        Self(self.0.set(change), PhantomData)
-    }
-
-    pub(crate) async fn execute(self) -> Result<ItemPage<P>> {
-        self.0.read::<PartsOfItems<T, P>>().await
+impl<T: Outlier, F: ParentItemForm<Of = T>> PageOfParentItems<'_, T, F> {
+    pub(crate) async fn execute(self) -> Result<ItemPage<F::Item>> {
+        let Self {
+            mut items,
+            limit,
+            from,
+            backwards,
+        } = self;
+        items.0.parent.note_call();
+        items.1.newest_first ^= backwards;
+        // One more tells whether there are others.
+        items.1.limit = Some(limit.saturating_add(1));
+        let mut rows = items.rows(from.as_ref()).await?;
+        let mut found = Vec::new();
+        for _ in 0..limit {
+            let Some(row) = rows.next().await? else {
+                break;
+            };
+            found.extend(rows.read(&row)?.map(F::item));
+            rows.note_given(row);
+        }
+        // If the next row cannot be read, that is an error of the next page.
+        let has_more = !matches!(rows.next().await, Ok(None));
+        let beyond = has_more.then(|| rows.token()).flatten();
+        Ok(ItemPage::of_read(found, backwards, from, beyond))
     }
 }

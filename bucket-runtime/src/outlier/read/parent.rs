@@ -1,20 +1,14 @@
 //! Parents as a read gives them: whole, or a part of each.
 
-use std::marker::PhantomData;
-
 use mongodb::bson::{Document, RawDocument};
-use serde::{
-    Deserialize, Deserializer,
-    de::{DeserializeOwned, MapAccess},
-};
+use serde::de::DeserializeOwned;
 
 use super::unreadable::{SiftedParent, sift};
 use crate::{
-    Result,
-    outlier::{Outlier, OutlierPart},
+    Part, Result,
+    outlier::Outlier,
     protocol::command::each_one,
-    read::part::{PartReader, ReadPart, read_part},
-    schema::spec::KeyName,
+    read::part::{PartOf, StoredPart, Whole},
     server::{
         cursor::{CursorError, DocumentCursor},
         target::Target,
@@ -33,13 +27,14 @@ pub struct Parent<T> {
 }
 
 /// The form in which a read gives parents: whole, or as a part.
-pub(super) trait ParentForm: 'static {
+pub trait ParentForm: 'static {
     /// The struct of the parents.
     type Of: Outlier;
 
     /// The type that a stored parent is deserialized into.
     type Stored: DeserializeOwned + Send + 'static;
 
+    /// What is read of the parent.
     type Document: Send + 'static;
 
     /// The fields of a parent to read, if not all.
@@ -47,6 +42,7 @@ pub(super) trait ParentForm: 'static {
         None
     }
 
+    /// Unwraps what is read.
     fn document(stored: Self::Stored) -> Self::Document;
 
     /// Reads a parent without its unreadable items, and lists these; `None` if this form has no items.
@@ -56,10 +52,7 @@ pub(super) trait ParentForm: 'static {
     }
 }
 
-/// Whole parents.
-pub(super) struct WholeParent<T>(PhantomData<T>);
-
-impl<T: Outlier> ParentForm for WholeParent<T> {
+impl<T: Outlier> ParentForm for Whole<T> {
     type Of = T;
     type Stored = T;
     type Document = T;
@@ -73,12 +66,9 @@ impl<T: Outlier> ParentForm for WholeParent<T> {
     }
 }
 
-/// Parts of parents.
-pub(super) struct PartOfParent<P>(P);
-
-impl<P: OutlierPart> ParentForm for PartOfParent<P> {
+impl<P: Part<Of: Outlier>> ParentForm for PartOf<P> {
     type Of = P::Of;
-    type Stored = Self;
+    type Stored = StoredPart<P>;
     type Document = P;
 
     fn projection() -> Option<Document> {
@@ -86,23 +76,8 @@ impl<P: OutlierPart> ParentForm for PartOfParent<P> {
         Some(each_one(names))
     }
 
-    fn document(stored: Self) -> P {
+    fn document(stored: StoredPart<P>) -> P {
         stored.0
-    }
-}
-
-impl<P: OutlierPart> ReadPart for PartOfParent<P> {
-    const NAMES: &'static [&'static [&'static str]] = P::NAMES;
-    const KEYS: &'static [KeyName] = &[];
-
-    fn read<'de, A: MapAccess<'de>>(fields: &mut PartReader<A>) -> Result<Self, A::Error> {
-        P::read(fields).map(Self)
-    }
-}
-
-impl<'de, P: OutlierPart> Deserialize<'de> for PartOfParent<P> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        read_part(deserializer)
     }
 }
 

@@ -9,31 +9,42 @@ use crate::{
     Result,
     outlier::{Outlier, parent_handle::ParentHandle},
     protocol::range::Range,
+    read::part::Whole,
     value::unreadable::OnUnreadable,
 };
 
 /// A read of one parent, before it is sent.
-pub(super) struct ParentRead<'s, T> {
+pub(super) struct ParentRead<'s, T, F = Whole<T>> {
     pub(super) parent: ParentHandle,
     pub(super) session: Option<&'s mut ClientSession>,
     pub(super) on_unreadable: Option<OnUnreadable<'s>>,
-    of: PhantomData<fn() -> T>,
+    form: PhantomData<fn() -> (T, F)>,
 }
 
-impl<T: Outlier> ParentRead<'_, T> {
+impl<'s, T: Outlier> ParentRead<'s, T> {
     pub(super) fn new(parent: ParentHandle) -> Self {
         Self {
             parent,
             session: None,
             on_unreadable: None,
-            of: PhantomData,
+            form: PhantomData,
         }
     }
 
+    /// Reads in another form.
+    pub(super) fn in_form<F>(self) -> ParentRead<'s, T, F> {
+        ParentRead {
+            parent: self.parent,
+            session: self.session,
+            on_unreadable: self.on_unreadable,
+            form: PhantomData,
+        }
+    }
+}
+
+impl<T: Outlier, F: ParentForm<Of = T>> ParentRead<'_, T, F> {
     /// Reads the parent itself.
-    pub(super) async fn get<F: ParentForm<Of = T>>(
-        &mut self,
-    ) -> Result<Option<Parent<F::Document>>> {
+    pub(super) async fn get(&mut self) -> Result<Option<Parent<F::Document>>> {
         let Self {
             parent,
             session,

@@ -41,10 +41,10 @@ impl<'s, I: Send + 'static> ParentItemStream<'s, I> {
     /// All items. Whether there are extras is known when the parent has been read, so in reverse order the
     /// parent's items wait.
     pub(super) async fn of_documents<F: ParentItemForm<Item = I>>(
-        read: ParentRead<'s, F::Of>,
+        read: ParentRead<'s, F::Of, F>,
         newest_first: bool,
     ) -> Result<Self> {
-        let (own, extras) = match get_with_extras::<F>(read, newest_first).await? {
+        let (own, extras) = match get_with_extras(read, newest_first).await? {
             Some((parent, extras)) => (F::own_items(parent), extras),
             None => (Vec::new(), None),
         };

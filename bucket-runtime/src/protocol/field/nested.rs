@@ -105,13 +105,20 @@ impl<V: FieldsInside + ?Sized> FieldsInside for Box<V> {
     type At<T: 'static, P: Path> = V::At<T, P>;
 }
 
-/// A struct that derives [`Fields`]: an item that a read can give some fields of.
+/// A struct that derives [`Bucket`](crate::Bucket), [`Outlier`](crate::Outlier) or [`Fields`]: a
+/// [part](crate::Part) names some of its fields.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a struct that derives `Fields`",
-    label = "a part of an item has fields of such a struct",
-    note = "help: add `#[derive(bucket_runtime::Fields)]` to the struct of the items"
+    message = "`{Self}` has no fields for a part to name",
+    label = "this is not a struct that derives `Bucket`, `Outlier` or `Fields`",
+    note = "help: name the struct of a bucket or of a parent, or add `#[derive(bucket_runtime::Fields)]` to the struct of a parent's items"
 )]
-pub trait StructFields: Fields {}
+pub trait StructFields {
+    /// The type of [`FIELDS`](Self::FIELDS).
+    type Fields: 'static;
+
+    /// The fields by their Rust names.
+    const FIELDS: &'static Self::Fields;
+}
 
 /// Its fields at the path `P` of a `T`, for the paths of indexes: one message, whichever part is missing.
 #[diagnostic::on_unimplemented(

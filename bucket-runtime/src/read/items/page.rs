@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use super::{
     ItemToken, Items,
-    parts::BucketItemPart,
     rows::{ItemRow, ItemRows},
     settings::{item_settings, page_directions},
-    stream::{ItemForm, WholeItem},
+    stream::ItemForm,
 };
-use crate::{Bucket, BucketPart, Result};
+use crate::{
+    Bucket, Part, Result,
+    read::part::{PartOf, Whole},
+};
 
 /// Some items of a list, and where its neighbours are.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,59 +52,13 @@ impl<T> ItemPage<T> {
     }
 }
 
-/// A read of one page.
-struct ItemPageRead<'s, T> {
-    items: Items<'s, T>,
-    limit: u64,
-    backwards: bool,
-}
-
-impl<'s, T: Bucket> ItemPageRead<'s, T> {
-    fn new(items: Items<'s, T>, limit: u64) -> Self {
-        Self {
-            items,
-            limit: limit.max(1),
-            backwards: false,
-        }
-    }
-
-    fn set(mut self, change: impl FnOnce(Items<'s, T>) -> Items<'s, T>) -> Self {
-        self.items = change(self.items);
-        self
-    }
-
-    fn start_at(&mut self, token: &ItemToken, backwards: bool) {
-        self.items.after = Some(token.clone());
-        self.backwards = backwards;
-    }
-
-    async fn read<E: ItemForm<Of = T>>(self) -> Result<ItemPage<E::Item>> {
-        let Self {
-            mut items,
-            limit,
-            backwards,
-        } = self;
-        let given = items.after.clone();
-        items.list.query.newest_first ^= backwards;
-        // One more tells whether there are others.
-        items.list.query.limit = Some(limit.saturating_add(1));
-        // From a token on, skipped items are rows, too.
-        let skipped = given.as_ref().map_or(0, |_| items.list.query.skip);
-        let (found, beyond) = items.read_rows::<E>(limit.saturating_add(skipped)).await?;
-        Ok(ItemPage::of_read(found, backwards, given, beyond))
-    }
-}
-
-impl<'s, T: Bucket> Items<'s, T> {
+impl<T: Bucket, F: ItemForm<Of = T>> Items<'_, T, F> {
     /// The items of the first rows, and the token of the position after them if there are further rows.
-    async fn read_rows<E: ItemForm<Of = T>>(
-        mut self,
-        most: u64,
-    ) -> Result<(Vec<E::Item>, Option<ItemToken>)> {
+    async fn read_rows(mut self, most: u64) -> Result<(Vec<F::Item>, Option<ItemToken>)> {
         let mut found = Vec::new();
-        let start = self.start::<E>()?;
+        let start = self.start()?;
         let list = Arc::new(self.list);
-        let rows = ItemRows::open::<E>(list, start, self.session, self.on_unreadable);
+        let rows = ItemRows::open::<F>(list, start, self.session, self.on_unreadable);
         let mut rows = rows.await?;
         for _ in 0..most {
             let Some(ItemRow { item, bytes }) = rows.next_row().await? else {
@@ -123,52 +79,62 @@ impl<'s, T: Bucket> Items<'s, T> {
 /// One round trip; one more where the buckets hold less than their capacity, and as many more as [`Items::after`]
 /// says.
 #[must_use = "a page is read when this is awaited"]
-pub struct PageOfItems<'s, T>(ItemPageRead<'s, T>);
-
-/// Builder of a read of one page of parts of items: await it; see [`Parts::page_of_items`]. The output is
-/// an [`ItemPage`].
-///
-/// [`Parts::page_of_items`]: crate::action::Parts::page_of_items
-#[must_use = "a page is read when this is awaited"]
-pub struct PageOfParts<'s, P: BucketPart>(ItemPageRead<'s, P::Of>);
+pub struct PageOfItems<'s, T, F = Whole<T>> {
+    items: Items<'s, T, F>,
+    limit: u64,
+    backwards: bool,
+}
 
 impl<'s, T: Bucket> PageOfItems<'s, T> {
-    pub(super) fn new(items: Items<'s, T>, limit: u64) -> Self {
-        Self(ItemPageRead::new(items, limit))
+    /// Reads only some fields of the items, as [`Items::parts`] does.
+    pub fn parts<P: Part<Of = T>>(self) -> PageOfItems<'s, T, PartOf<P>> {
+        PageOfItems {
+            items: self.items.parts(),
+            limit: self.limit,
+            backwards: self.backwards,
+        }
+    }
+}
+
+impl<'s, T: Bucket, F> PageOfItems<'s, T, F> {
+    pub(super) fn new(items: Items<'s, T, F>, limit: u64) -> Self {
+        Self {
+            items,
+            limit: limit.max(1),
+            backwards: false,
+        }
     }
 
     page_directions!();
 
     item_settings!(T, "Items");
 
-    /// Reads only some fields of the items, as [`Items::parts`](crate::action::Items::parts) does.
-    pub fn parts<P: BucketPart<Of = T>>(self) -> PageOfParts<'s, P> {
-        PageOfParts(self.0)
+    fn set(mut self, change: impl FnOnce(Items<'s, T, F>) -> Items<'s, T, F>) -> Self {
+        self.items = change(self.items);
+        self
     }
 
-    fn set(self, change: impl FnOnce(Items<'s, T>) -> Items<'s, T>) -> Self {
-        Self(self.0.set(change))
-    }
-
-    pub(crate) async fn execute(self) -> Result<ItemPage<T>> {
-        self.0.read::<WholeItem<T>>().await
+    fn start_at(mut self, token: &ItemToken, backwards: bool) -> Self {
+        self.items.after = Some(token.clone());
+        self.backwards = backwards;
+        self
     }
 }
 
-impl<'s, P: BucketPart> PageOfParts<'s, P> {
-    pub(super) fn new(items: Items<'s, P::Of>, limit: u64) -> Self {
-        Self(ItemPageRead::new(items, limit))
-    }
-
-    page_directions!();
-
-    item_settings!(P::Of, "Items");
-
-    fn set(self, change: impl FnOnce(Items<'s, P::Of>) -> Items<'s, P::Of>) -> Self {
-        Self(self.0.set(change))
-    }
-
-    pub(crate) async fn execute(self) -> Result<ItemPage<P>> {
-        self.0.read::<BucketItemPart<P>>().await
+impl<T: Bucket, F: ItemForm<Of = T>> PageOfItems<'_, T, F> {
+    pub(crate) async fn execute(self) -> Result<ItemPage<F::Item>> {
+        let Self {
+            mut items,
+            limit,
+            backwards,
+        } = self;
+        let given = items.after.clone();
+        items.list.query.newest_first ^= backwards;
+        // One more tells whether there are others.
+        items.list.query.limit = Some(limit.saturating_add(1));
+        // From a token on, skipped items are rows, too.
+        let skipped = given.as_ref().map_or(0, |_| items.list.query.skip);
+        let (found, beyond) = items.read_rows(limit.saturating_add(skipped)).await?;
+        Ok(ItemPage::of_read(found, backwards, given, beyond))
     }
 }

@@ -1,4 +1,4 @@
-//! The settings of a read of items, for the builders of pages and parts: so they may be called in any order.
+//! The settings of a read of items, for the builders of pages: so they may be called in any order.
 
 /// Adds the settings of an `Items` of this type to a builder that hands it to its method `set`.
 macro_rules! item_settings {
@@ -40,7 +40,7 @@ macro_rules! item_settings {
     };
 }
 
-/// Adds the directions to a builder of a page, whose first field has a method `start_at`.
+/// Adds the directions to a builder of a page that has a method `start_at`.
 macro_rules! page_directions {
     () => {
         /// Reads the page that begins at the position of a token: the [`next`](ItemPage::next) of the
@@ -50,16 +50,14 @@ macro_rules! page_directions {
         ///
         /// [`is_token_mismatch`](crate::Error::is_token_mismatch) if the token is of another list: of another
         /// key or parent, filter, struct or collection. Nothing is read then.
-        pub fn after(mut self, token: &ItemToken) -> Self {
-            self.0.start_at(token, false);
-            self
+        pub fn after(self, token: &ItemToken) -> Self {
+            self.start_at(token, false)
         }
 
         /// Reads the page that ends at the position of a token: the [`previous`](ItemPage::previous) of
         /// the page after it. Its items are in the order of the read, too.
-        pub fn before(mut self, token: &ItemToken) -> Self {
-            self.0.start_at(token, true);
-            self
+        pub fn before(self, token: &ItemToken) -> Self {
+            self.start_at(token, true)
         }
     };
 }

@@ -1,37 +1,40 @@
 //! The items of a read, one by one, each as a whole item or as a part of it.
 
 use std::{
-    marker::PhantomData,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
 };
 
 use futures_util::stream::Stream;
-use serde::de::DeserializeOwned;
 
 use super::{Items, buckets::BucketRows, rows::ItemRows, token::ItemToken};
-use crate::{Bucket, Result, server::cursor::DocumentCursor, value::stored_bucket::StoredBucket};
+use crate::{
+    Bucket, Part, Result,
+    read::part::{PartOf, Whole},
+    server::cursor::DocumentCursor,
+    value::{stored_bucket::StoredBucket, unreadable::OfElement},
+};
 
 /// The form in which a read gives each element: as a whole item or a part.
-pub(super) trait ItemForm: 'static {
+pub trait ItemForm: 'static {
+    /// The struct of the items.
     type Of: Bucket;
 
-    /// The type that a stored element is deserialized into, before the key is added.
-    type Stored: DeserializeOwned + Send + 'static;
+    /// The type that a stored element is read into.
+    type Stored: OfElement<Self::Of> + Send + 'static;
 
+    /// What the read gives.
     type Item: Send + 'static;
 
     /// The stored names of the fields to read, if not all.
     fn names() -> Option<Vec<&'static str>>;
 
+    /// Adds the key, where it is not there yet.
     fn item(key: &<Self::Of as Bucket>::Key, stored: Self::Stored) -> Self::Item;
 }
 
-/// Whole items.
-pub(super) struct WholeItem<T>(PhantomData<T>);
-
-impl<T: Bucket> ItemForm for WholeItem<T> {
+impl<T: Bucket> ItemForm for Whole<T> {
     type Of = T;
     type Stored = T::Element;
     type Item = T;
@@ -42,6 +45,20 @@ impl<T: Bucket> ItemForm for WholeItem<T> {
 
     fn item(key: &T::Key, stored: T::Element) -> T {
         T::from_parts(key.clone(), stored)
+    }
+}
+
+impl<P: Part<Of: Bucket>> ItemForm for PartOf<P> {
+    type Of = P::Of;
+    type Stored = Self;
+    type Item = P;
+
+    fn names() -> Option<Vec<&'static str>> {
+        Some(P::NAMES.concat())
+    }
+
+    fn item(_: &<P::Of as Bucket>::Key, stored: Self) -> P {
+        stored.0
     }
 }
 
@@ -61,8 +78,10 @@ enum StreamRows<'s, T> {
 }
 
 impl<'s, T: Send + 'static> ItemStream<'s, T> {
-    pub(super) async fn open<E: ItemForm<Item = T>>(mut items: Items<'s, E::Of>) -> Result<Self> {
-        let start = items.start::<E>()?;
+    pub(super) async fn open<E: ItemForm<Item = T>>(
+        mut items: Items<'s, E::Of, E>,
+    ) -> Result<Self> {
+        let start = items.start()?;
         let Items {
             list,
             session,

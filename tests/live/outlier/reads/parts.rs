@@ -1,7 +1,7 @@
 //! Parts of a parent's items: the fields of the same items in the same order, and the server sends no others.
 
 use bucket_runtime::{
-    Fields, ItemPart, Outlier, Outliers,
+    Fields, Outlier, Outliers, Part,
     action::ParentItems,
     mongodb::{
         Database,
@@ -49,7 +49,7 @@ fn one() -> i32 {
     1
 }
 
-#[derive(Debug, Clone, PartialEq, ItemPart)]
+#[derive(Debug, Clone, PartialEq, Part)]
 #[part(of = Follower)]
 struct Summary {
     last_seen: Time,

@@ -4,7 +4,7 @@
 mod parents;
 
 use bucket_runtime::{
-    Bucket, BucketPart, Error,
+    Bucket, Error, Part,
     mongodb::{
         Collection, Database,
         bson::{Bson, Document, doc},
@@ -94,7 +94,7 @@ fn no_tax() -> Tax {
 }
 
 /// All fields, in an order of its own; its own attributes are about JSON.
-#[derive(Debug, Clone, PartialEq, Serialize, BucketPart)]
+#[derive(Debug, Clone, PartialEq, Serialize, Part)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[part(of = Payment)]
 struct Reversed {
@@ -137,7 +137,7 @@ impl From<Payment> for Reversed {
     }
 }
 
-#[derive(Debug, PartialEq, BucketPart)]
+#[derive(Debug, PartialEq, Part)]
 #[part(of = Payment)]
 struct Amount {
     amount: f64,
@@ -325,7 +325,7 @@ mod boxed {
     }
 }
 
-#[derive(Debug, PartialEq, BucketPart)]
+#[derive(Debug, PartialEq, Part)]
 #[part(of = Event<String>)]
 struct Text {
     data: Vec<String>,

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use bucket_runtime::{
-    Bucket, BucketPart, Buckets, KeyField, Outlier, OutlierPart,
+    Bucket, Buckets, KeyField, Outlier, Part,
     action::Items,
     mongodb::{
         Database,
@@ -64,7 +64,7 @@ struct Trade {
 }
 
 /// A key field, the time, and fields under each kind of attribute.
-#[derive(Debug, Clone, PartialEq, BucketPart)]
+#[derive(Debug, Clone, PartialEq, Part)]
 #[part(of = Trade)]
 struct Quote {
     customer: Customer,
@@ -76,7 +76,7 @@ struct Quote {
 }
 
 /// Only fields of the key: the elements then come without any field.
-#[derive(Debug, Clone, PartialEq, BucketPart)]
+#[derive(Debug, Clone, PartialEq, Part)]
 #[part(of = Trade)]
 struct Owner {
     exchange: String,
@@ -243,7 +243,7 @@ struct Book {
     buyers: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, OutlierPart)]
+#[derive(Debug, Clone, PartialEq, Part)]
 #[part(of = Book)]
 struct Title {
     id: i64,

@@ -72,7 +72,7 @@ pub(super) async fn of_buckets(db: &Database, look: &mut Look) {
     look.at("visits", "page_of_items").await;
     let parts = visits.items(&1).parts::<Visitor>();
     parts.page_of_items(3).await.unwrap();
-    look.at("visits", "page_of_parts").await;
+    look.at("visits", "page_of_items").await;
     assert_eq!(
         visits
             .items(&1)
@@ -83,7 +83,7 @@ pub(super) async fn of_buckets(db: &Database, look: &mut Look) {
             .await,
         500
     );
-    look.at("visits", "parts").await;
+    look.at("visits", "items").await;
     visits.count(&1).await.unwrap();
     look.at("visits", "count").await;
     visits.page_count(&1).await.unwrap();
@@ -235,7 +235,7 @@ pub(super) async fn of_outliers(db: &Database, look: &mut Look) {
         .try_collect::<Vec<_>>()
         .await
         .unwrap();
-    look.at("books", "find_parts").await;
+    look.at("books", "find").await;
     drop(books.watch(&1).await.unwrap());
     look.at("books", "watch").await;
     drop(books.watch_all().await.unwrap());
@@ -257,7 +257,7 @@ pub(super) async fn of_outliers(db: &Database, look: &mut Look) {
     look.at("users", "insert").await;
     let names = || users.items(&1).parts::<FollowerName>();
     assert_eq!(names().await.unwrap().count().await, 9);
-    look.at("users", "parts").await;
+    look.at("users", "items").await;
     names().page_of_items(4).await.unwrap();
-    look.at("users", "page_of_parts").await;
+    look.at("users", "page_of_items").await;
 }

@@ -1,24 +1,6 @@
-//! The suffix of a time ordinal's field: a unit, or a window length.
+//! The window length in a time ordinal.
 
-use crate::{
-    check::bucket::CheckedOrdinal,
-    errors::did_you_mean,
-    parse::length::{self, Wrong},
-};
-
-/// The units of a time ordinal, as the format spells them.
-const UNITS: [(&str, CheckedOrdinal); 1] = [("millis", CheckedOrdinal::Millis)];
-
-/// The ordinal of times in this unit.
-pub(in crate::check::bucket) fn of_unit(unit: &str) -> Option<CheckedOrdinal> {
-    let found = UNITS.iter().find(|(name, _)| *name == unit)?;
-    Some(found.1)
-}
-
-/// The unit that is probably meant.
-pub(super) fn meant_unit(unit: &str) -> Option<&'static str> {
-    did_you_mean(unit, UNITS.iter().map(|(name, _)| *name))
-}
+use crate::parse::length::{self, Wrong};
 
 /// Windows begin at the multiples of their length: a wrong one has a message and a help line.
 pub(super) fn wrong_window(field: &str, length: &str) -> Option<(String, String)> {

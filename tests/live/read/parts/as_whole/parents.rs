@@ -1,7 +1,7 @@
 //! A part of a parent is read as the parent is.
 
 use bucket_runtime::{
-    Outlier, OutlierPart,
+    Outlier, Part,
     mongodb::bson::{DateTime, Document, doc},
 };
 use futures_util::TryStreamExt;
@@ -52,7 +52,7 @@ impl Default for Account {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, OutlierPart)]
+#[derive(Debug, Clone, PartialEq, Part)]
 #[part(of = Account)]
 struct Summary {
     last: DateTime,
