@@ -16,7 +16,7 @@ use crate::{
     },
     outlier::{
         ExtrasStream, FindStream, FoundItem, ItemPart, Outlier, OutlierPart, Outliers, Parent,
-        ParentItemStream, PushManyError, RepairedOutliers, SplitProgress, VerifiedOutliers,
+        ParentItemStream, PushManyError, RepairedOutliers, VerifiedOutliers,
     },
     read::{
         items::{ItemPage, ItemStream},
@@ -46,8 +46,8 @@ pub use crate::{
     outlier::{
         CountParentItems, Delete, Extras, Find, FindItem, FindParts, Get, GetAll, Insert,
         ItemParts, OpenOutliers, PageOfItemParts, PageOfParentItems, ParentItems, Push, PushMany,
-        Remove, RemoveParentItem, RemoveParentItems, RepairOutliers, SplitExisting, UpdateParent,
-        UpdateParentItem, UpdateParentItems, UpsertParentItem, VerifyOutliers,
+        RemoveParentItem, RemoveParentItems, RepairOutliers, UpdateParent, UpdateParentItem,
+        UpdateParentItems, UpsertParentItem, VerifyOutliers,
     },
     read::{
         count::{Count, CountPages},
@@ -154,9 +154,7 @@ actions! {
     update_items: 'c ['c, T: Outlier, F: FnMut(&mut T::Item) + Send + 'c] UpdateParentItems<'c, T, F> => Result<u64, EditManyError>;
     remove_item: 'c ['c, T: Outlier] RemoveParentItem<'c, T> => Result<Option<T::Item>>;
     remove_items: 'c ['c, T: Outlier] RemoveParentItems<'c, T> => Result<u64, EditManyError>;
-    remove: 'c ['c] Remove<'c> => Result<bool>;
     delete: 'c ['c] Delete<'c> => Result<bool>;
-    split_existing: 'c ['c, T: Outlier] SplitExisting<'c, T> => Result<SplitProgress>;
     verify: 'static [T: Outlier] VerifyOutliers<T> => Result<VerifiedOutliers>;
     repair: 'static [T: Outlier] RepairOutliers<T> => Result<RepairedOutliers>;
 

@@ -108,7 +108,7 @@ pub use crate::{
     outlier::{
         ExtrasBucket, ExtrasStream, FindStream, FoundItem, IdRef, IdentifiedItems, ItemPart,
         NewItem, Outlier, OutlierPart, OutlierProblem, Outliers, Parent, ParentFilter,
-        ParentItemStream, PushManyError, RepairedOutliers, SplitProgress, VerifiedOutliers,
+        ParentItemStream, PushManyError, RepairedOutliers, VerifiedOutliers,
     },
     part::BucketPart,
     protocol::{

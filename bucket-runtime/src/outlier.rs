@@ -41,8 +41,8 @@ mod write;
 pub use self::{
     item_part::ItemPart,
     maintain::{
-        OpenOutliers, OutlierProblem, RepairOutliers, RepairedOutliers, SplitExisting,
-        SplitProgress, VerifiedOutliers, VerifyOutliers,
+        OpenOutliers, OutlierProblem, RepairOutliers, RepairedOutliers, VerifiedOutliers,
+        VerifyOutliers,
     },
     outlier::{IdRef, IdentifiedItems, Outlier},
     outliers::Outliers,
@@ -53,7 +53,7 @@ pub use self::{
         Parent, ParentFilter, ParentItemStream, ParentItems,
     },
     write::{
-        Delete, Insert, Push, PushMany, PushManyError, Remove, RemoveParentItem, RemoveParentItems,
+        Delete, Insert, Push, PushMany, PushManyError, RemoveParentItem, RemoveParentItems,
         UpdateParent, UpdateParentItem, UpdateParentItems, UpsertParentItem,
     },
 };

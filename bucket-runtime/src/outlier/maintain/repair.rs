@@ -16,7 +16,9 @@ use super::{
 };
 use crate::{
     Result,
+    maintain::verify::BucketProblem,
     outlier::{Outlier, command::array_length},
+    protocol::{command::equality, range::Range},
 };
 
 /// The result of a repair; see [`Outlier::repair`](crate::Outlier::repair).
@@ -69,6 +71,8 @@ impl<T: Outlier> RepairOutliers<T> {
 
     pub(crate) async fn execute(self) -> Result<RepairedOutliers> {
         let mut verifier = self.outliers.check().await?;
+        let server = &verifier.extras.server;
+        server.needs_replica_set("repair").await?;
         // A parent can be split once its extras are in order, and have their indexes.
         let mut repaired = verifier.extras.repair().await?;
         let parents = verifier.outliers.collections.parents.clone();
@@ -79,7 +83,7 @@ impl<T: Outlier> RepairOutliers<T> {
             Err(error) => return Err(error),
         }
         let (mut deleted_items, mut refused) = (0, Vec::new());
-        for problem in verifier.verify_parents().await?.problems {
+        for problem in verifier.verify().await?.problems {
             let solved = match &problem {
                 OutlierProblem::NoParent { parent, .. } if self.delete_orphans => {
                     verifier.delete_orphans(parent).await.map(|items| {
@@ -112,7 +116,19 @@ impl<T: Outlier> OutlierVerifier<T> {
     async fn repair_parent(&self, problem: &OutlierProblem) -> Result<bool> {
         let stored = |parent| self.outliers.stored_parent(parent);
         match (problem, T::SPEC.total) {
-            (OutlierProblem::TooLarge { parent, .. }, _) => Ok(stored(parent)?.split().await? > 0),
+            (OutlierProblem::TooLarge { parent, .. }, _) => stored(parent)?.split().await,
+            (OutlierProblem::Extras(BucketProblem::ForeignId { bucket, .. }), _) => {
+                let extras = self.extras.server.target();
+                let document = extras.find(doc! { "_id": equality(bucket) }, Range::unordered());
+                match document.read_primary().first(None).await? {
+                    Some(document) => {
+                        let parent = document.get(T::SPEC.reference).unwrap_or(&Bson::Null);
+                        stored(parent)?.split().await
+                    }
+                    // It went together with another one of its parent.
+                    None => Ok(true),
+                }
+            }
             (OutlierProblem::WrongTotal { parent, .. }, Some(total)) => {
                 Ok(stored(parent)?.recount(total, true).await?.is_some())
             }
@@ -135,7 +151,7 @@ impl<T: Outlier> OutlierVerifier<T> {
         let scope = &parent.scope;
         let length = array_length(scope.spec.extra_items);
         let read = [
-            doc! { "$match": scope.all_extras() },
+            doc! { "$match": scope.extras.all() },
             doc! { "$project": { "items": &length } },
         ];
         let found = rows(parent.extras(), read).await?;
@@ -145,7 +161,7 @@ impl<T: Outlier> OutlierVerifier<T> {
         let mut deleted = None;
         for row in found {
             let items = count_of(&row, "items");
-            let mut unchanged = scope.all_extras();
+            let mut unchanged = scope.extras.all();
             unchanged.insert("_id", id_of(&row));
             unchanged.insert("$expr", doc! { "$eq": [&length, items as i64] });
             if parent.extras().delete_one(unchanged, None).await? {

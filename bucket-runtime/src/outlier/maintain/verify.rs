@@ -102,25 +102,19 @@ impl<T: Outlier> OutlierVerifier<T> {
     const SPEC: &'static OutlierSpec = &T::SPEC;
 
     pub(super) async fn verify(&self) -> Result<VerifiedOutliers> {
-        let mut verified = self.verify_parents().await?;
-        let of_buckets = self.extras.problems().await?.into_iter();
-        (verified.problems).extend(of_buckets.map(OutlierProblem::Extras));
-        let extras = &self.extras.server;
-        (verified.problems).extend(extras::verify_uncounted::<T>(extras).await?);
-        let twins = twins::find_in_extras::<T>(extras.target(), &verified.problems);
-        let twins = twins.await?;
-        verified.problems.extend(twins);
-        extras::count(extras, Self::SPEC, &mut verified).await?;
-        Ok(verified)
-    }
-
-    /// The problems of parents, and of extras that concern parents.
-    pub(super) async fn verify_parents(&self) -> Result<VerifiedOutliers> {
         let mut verified = VerifiedOutliers::default();
         parents::verify(&self.outliers, &mut verified).await?;
         let collections = &self.outliers.collections;
         (verified.problems).extend(extras::find_lonely::<T>(collections).await?);
         verified.problems.extend(self.find_wrong_totals().await?);
+        let of_buckets = self.extras.problems().await?.into_iter();
+        (verified.problems).extend(of_buckets.map(OutlierProblem::Extras));
+        let extras = &self.extras.server;
+        (verified.problems).extend(extras::verify_uncounted(&self.outliers).await?);
+        let twins = twins::find_in_extras::<T>(extras.target(), &verified.problems);
+        let twins = twins.await?;
+        verified.problems.extend(twins);
+        extras::count(extras, Self::SPEC, &mut verified).await?;
         Ok(verified)
     }
 

@@ -13,8 +13,8 @@ use crate::{
     error::error_text,
     maintain::verify::BucketProblem,
     outlier::{
-        Outlier, collections::OutlierCollections, command::array_length, extra::ExtraItem,
-        read::unreadable::array,
+        Outlier, Outliers, collections::OutlierCollections, command::array_length,
+        extra::ExtraItem, read::unreadable::array,
     },
     schema::{key::KeyField, spec::OutlierSpec},
     server::Server,
@@ -83,9 +83,9 @@ fn group_lonely(spec: &OutlierSpec, parents: &str) -> [Document; 3] {
     ]
 }
 
-/// Lists the extras documents without a count that cannot be read, and their items that cannot.
-pub(super) async fn verify_uncounted<T: Outlier>(extras: &Server) -> Result<Vec<Problem>> {
-    let extras = extras.target();
+/// Lists the extras documents without a count, which other programs stored, and what of them cannot be read.
+pub(super) async fn verify_uncounted<T: Outlier>(outliers: &Outliers<T>) -> Result<Vec<Problem>> {
+    let extras = outliers.collections.extras.server.target();
     let uncounted = doc! { "$match": { "count": { "$exists": false } } };
     let uncounted = extras.pipeline([uncounted]).read_primary();
     let mut rows = uncounted
@@ -94,27 +94,36 @@ pub(super) async fn verify_uncounted<T: Outlier>(extras: &Server) -> Result<Vec<
         .await?;
     let mut problems = Vec::new();
     while let Some(row) = rows.next_decoded().await? {
-        problems.extend(unreadable::<T>(&row).into_iter().map(Problem::Extras));
+        problems.extend(problems_of(outliers, &row).into_iter().map(Problem::Extras));
     }
     Ok(problems)
 }
 
-/// The parts of an extras document that cannot be read.
-fn unreadable<T: Outlier>(row: &RawDocument) -> Vec<BucketProblem> {
+/// The problems of an extras document without a count.
+fn problems_of<T: Outlier>(outliers: &Outliers<T>, row: &RawDocument) -> Vec<BucketProblem> {
     let bucket = id_of(row);
     let spec = &T::SPEC;
     let parent = row.get(spec.reference).ok().flatten();
     let parent = parent.and_then(|parent| Bson::try_from(parent).ok());
     let key = parent.as_ref().map(text).unwrap_or_default();
     match bytes::read::<Attempted<ExtraItem<T>>>(row.as_bytes()) {
-        Ok(read) => (read.sifted().1.into_iter())
-            .map(|item| BucketProblem::Unreadable {
+        Ok(read) => {
+            let (read, unreadable) = read.sifted();
+            let parent = outliers.parent(read.key.0.borrowed());
+            let foreign = parent.check_extras_document(row).err();
+            let foreign = foreign.map(|_| BucketProblem::ForeignId {
+                bucket: bucket.clone(),
+                key: key.clone(),
+            });
+            let unreadable = unreadable.into_iter();
+            let unreadable = unreadable.map(|item| BucketProblem::Unreadable {
                 bucket: bucket.clone(),
                 key: key.clone(),
                 place: item.place,
                 error: error_text(&item.error),
-            })
-            .collect(),
+            });
+            foreign.into_iter().chain(unreadable).collect()
+        }
         Err(_) if array(row, spec.extra_items).is_none() => {
             let array = spec.extra_items;
             vec![BucketProblem::NoArray { bucket, key, array }]

@@ -135,7 +135,10 @@ impl OutlierProblem {
     /// Whether [`repair`](crate::Outlier::repair) solves it without an option.
     pub fn is_repairable(&self) -> bool {
         match self {
-            Self::TooLarge { .. } | Self::NoFlag { .. } | Self::WrongTotal { .. } => true,
+            Self::TooLarge { .. }
+            | Self::NoFlag { .. }
+            | Self::WrongTotal { .. }
+            | Self::Extras(BucketProblem::ForeignId { .. }) => true,
             Self::UnreadableItem { .. }
             | Self::UnreadableParent { .. }
             | Self::NoParent { .. }
@@ -165,7 +168,9 @@ impl OutlierProblem {
                 "keep the right one, and take the others out"
             }
             Self::Extras(BucketProblem::OverFull { .. }) => "push them again and delete it",
-            Self::Extras(BucketProblem::ForeignId { .. }) => "push its items again and delete it",
+            Self::Extras(BucketProblem::ForeignId { .. }) => {
+                "moves its items to documents of this library's, and deletes it"
+            }
             Self::Extras(problem) => return problem.remedy(),
         };
         remedy.to_owned()
@@ -235,7 +240,7 @@ impl fmt::Display for OutlierProblem {
             ),
             Self::Extras(BucketProblem::ForeignId { .. }) => write!(
                 f,
-                "O4: extras document {id} has a count, but not the id of a page, so it may block pushes"
+                "O4: another program stored extras document {id}, so reads of its parent fail"
             ),
             // The inner problem says what to do.
             Self::Extras(problem) => return write!(f, "O4, in the extras: {problem}"),
