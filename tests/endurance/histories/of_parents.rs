@@ -1,6 +1,6 @@
 //! Parents with their extras as lists.
 
-use bucket_runtime::{Error, ItemToken, Outliers, action::Watch, mongodb::ClientSession};
+use bucket_runtime::{Error, Field, ItemToken, Outliers, action::Watch, mongodb::ClientSession};
 use futures_util::TryStreamExt;
 
 use super::list::{List, Part, Patience, concern};

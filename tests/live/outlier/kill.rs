@@ -152,7 +152,8 @@ async fn a_process_killed_at_every_command_of_a_remove(db: Live) {
         begin(&books, &[1, 0, 2, 0, 3, 0, 0, 4, 0]).await;
         let done = call(&books, nth, "remove").await;
         let mut all = stored(&books).await.remove(&7).unwrap().all();
-        assert!(nth == 1 || all.iter().filter(|value| **value == 0).count() < 5);
+        // The first command reads.
+        assert!(nth < 3 || all.iter().filter(|value| **value == 0).count() < 5);
         all.retain(|value| *value != 0);
         assert_eq!(all, [1, 2, 3, 4]);
         remove(&books, &7, 0).await.unwrap();
