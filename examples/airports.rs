@@ -13,9 +13,8 @@ use std::{cmp::Reverse, collections::BTreeMap, error::Error};
 
 use bucket_examples::{Story, moment, show, table, thousands};
 use bucket_runtime::mongodb::bson::{DateTime, Document, doc};
-use bucket_runtime::{Outlier, mongodb::Collection};
+use bucket_runtime::{Outlier, ProblemKind, mongodb::Collection};
 use futures_util::TryStreamExt;
-use indicatif::{ProgressBar, ProgressStyle};
 use serde::{Deserialize, Serialize};
 
 /// An airport, and its departures. Its page shows at most two hundred.
@@ -73,18 +72,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
             Airport::SPEC.threshold
         ),
     );
+    let result = show!(story, Airport::repair(&db).await?);
     let airports = Airport::outliers(&db).await?;
-    let style = ProgressStyle::with_template("   {bar:50} {human_pos} of {human_len}")?;
-    let progress = ProgressBar::new(0).with_style(style);
-    let split = airports.split_existing().on_progress(|at| {
-        progress.set_length(at.found);
-        progress.set_position(at.done);
-    });
-    let split = split.await?;
-    progress.finish_and_clear();
-    let (moved, after) = (thousands(split.moved), sizes(airports.collection()).await?);
+    let after = sizes(airports.collection()).await?;
     let extras = airports.extras_collection().estimated_document_count();
-    println!("\n   moved  {moved} departures of {} airports", split.done);
+    let split = result.repaired.get(&ProblemKind::TooLarge).copied();
+    println!("\n   split  {} airports", split.unwrap_or_default());
     println!("   stored {} extras documents", extras.await?);
     println!("   before {before}");
     println!("   after  {after}");

@@ -150,10 +150,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
         "Take a buyer out, wherever it is",
         "The caller need not know where. The same command corrects the count of the extras.",
     );
-    books.remove(&2, "user07").await?;
-    let found = show!(story, books.remove(&2, "user500").await?);
+    let buyer = Book::FIELDS.customers_purchased.item();
+    books.remove_item(&2, buyer.eq("user07")).await?;
+    let found = show!(story, books.remove_item(&2, buyer.eq("user500")).await?);
     let left = books.count(&2).await?;
-    println!("\n   found  {found}; the book has {left} buyers left");
+    println!("\n   found  {found:?}; the book has {left} buyers left");
     story.stored_in(extras, doc! {}).await?;
 
     story.step(

@@ -149,8 +149,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
         "Unfollow, and follow again",
         "The follower is taken out wherever it is. Then it is new, so it comes last.",
     );
-    let gone = cost!(story, users.remove(&ALICE, follower(777)).await?);
-    println!("\n   found  {gone}");
+    let of_777 = User::FIELDS.followers.item().user.eq(777);
+    let gone = cost!(story, users.remove_item(&ALICE, of_777).await?);
+    println!("\n   found  {gone:?}");
     tell_push(users.push(&ALICE, follower(777)).await?);
 
     story.step(

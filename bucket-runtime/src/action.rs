@@ -16,7 +16,7 @@ use crate::{
     },
     outlier::{
         ExtrasStream, FindStream, FoundItem, Outlier, Outliers, Parent, ParentForm, ParentItemForm,
-        ParentItemStream, PushManyError, RepairedOutliers, SplitProgress, VerifiedOutliers,
+        ParentItemStream, PushManyError, RepairedOutliers, VerifiedOutliers,
     },
     read::{
         items::{ItemForm, ItemPage, ItemStream},
@@ -45,9 +45,9 @@ pub use crate::{
     },
     outlier::{
         CountParentItems, Delete, Extras, Find, FindItem, Get, GetAll, Insert, OpenOutliers,
-        PageOfParentItems, ParentItems, PartsOfItems, Push, PushMany, Remove, RemoveParentItem,
-        RemoveParentItems, RepairOutliers, SplitExisting, UpdateParent, UpdateParentItem,
-        UpdateParentItems, UpsertParentItem, VerifyOutliers,
+        PageOfParentItems, ParentItems, PartsOfItems, Push, PushMany, RemoveParentItem,
+        RemoveParentItems, RepairOutliers, UpdateParent, UpdateParentItem, UpdateParentItems,
+        UpsertParentItem, VerifyOutliers,
     },
     read::{
         count::{Count, CountPages},
@@ -155,9 +155,7 @@ actions! {
     update_items: 'c ['c, T: Outlier, F: FnMut(&mut T::Item) + Send + 'c] UpdateParentItems<'c, T, F> => Result<u64, EditManyError>;
     remove_item: 'c ['c, T: Outlier] RemoveParentItem<'c, T> => Result<Option<T::Item>>;
     remove_items: 'c ['c, T: Outlier] RemoveParentItems<'c, T> => Result<u64, EditManyError>;
-    remove: 'c ['c] Remove<'c> => Result<bool>;
     delete: 'c ['c] Delete<'c> => Result<bool>;
-    split_existing: 'c ['c, T: Outlier] SplitExisting<'c, T> => Result<SplitProgress>;
     verify: 'static [T: Outlier] VerifyOutliers<T> => Result<VerifiedOutliers>;
     repair: 'static [T: Outlier] RepairOutliers<T> => Result<RepairedOutliers>;
 

@@ -108,7 +108,7 @@ pub use crate::{
     outlier::{
         ExtrasBucket, ExtrasStream, FindStream, FoundItem, IdRef, IdentifiedItems, NewItem,
         Outlier, Outliers, Parent, ParentFilter, ParentItemStream, PushManyError, RepairedOutliers,
-        SplitProgress, VerifiedOutliers,
+        VerifiedOutliers,
     },
     part::Part,
     protocol::{

@@ -9,8 +9,12 @@
 //! parent is there, with its flag. The extras do not show that: a push that a deletion overtakes leaves some, and so does
 //! a deletion that is cut short. A look that begins with the push is enough, since whoever deletes the parent after it
 //! does so beside the push. Pushes to one parent that wait in a handle are sent together, as one push of
-//! several items (`outlier/write/combined.rs`). `split_existing` moves the items of one parent in one
+//! several items (`outlier/write/combined.rs`). `repair` moves what a parent has no room for in one
 //! transaction. If the parent has extras already, its items are older, and take lower numbers, if necessary below zero.
+//!
+//! Other programs store extras under ids of their own. Reads match extras by the reference alone, so they come across
+//! such a document, and refuse it by its id (`KeyScope::all`, `KeyScope::holds`). `repair` moves its items like those
+//! of the parent.
 //!
 //! With `unique` items, the filter of the push also excludes the identity, and so does that of the update that flags
 //! the parent, which every push to an outlier sends first (`outlier/write/identified.rs`). Nothing pushes into the
@@ -19,7 +23,7 @@
 //! The field marked `total` counts a parent's items, extras included. In the parent's own array it changes by the
 //! same update. An append to the extras (`outlier/write/extend.rs`) changes parent and extras in one transaction,
 //! the parent first, so that of two such transactions one fails before it has done any work; a removal from them
-//! (`outlier/write/remove.rs`) does so in one transaction, too.
+//! (`outlier/write/edit/plan.rs`) does so in one transaction, too.
 
 mod collections;
 pub(crate) mod command;
@@ -38,10 +42,7 @@ mod write;
 
 pub(crate) use self::read::{ParentForm, ParentItemForm};
 pub use self::{
-    maintain::{
-        OpenOutliers, RepairOutliers, RepairedOutliers, SplitExisting, SplitProgress,
-        VerifiedOutliers, VerifyOutliers,
-    },
+    maintain::{OpenOutliers, RepairOutliers, RepairedOutliers, VerifiedOutliers, VerifyOutliers},
     outlier::{IdRef, IdentifiedItems, Outlier},
     outliers::Outliers,
     read::{
@@ -50,7 +51,7 @@ pub use self::{
         ParentItems, PartsOfItems,
     },
     write::{
-        Delete, Insert, Push, PushMany, PushManyError, Remove, RemoveParentItem, RemoveParentItems,
+        Delete, Insert, Push, PushMany, PushManyError, RemoveParentItem, RemoveParentItems,
         UpdateParent, UpdateParentItem, UpdateParentItems, UpsertParentItem,
     },
 };

@@ -476,9 +476,6 @@ async fn each_call_for_a_parent_asks_one_shard() {
         })
         .await;
     profiled
-        .asks(ONE, "remove", async || books.remove(&39, 7).await.unwrap())
-        .await;
-    profiled
         .asks(ONE, "delete", async || books.delete(&39).await.unwrap())
         .await;
     profiled

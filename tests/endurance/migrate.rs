@@ -80,7 +80,7 @@ async fn split(db: &Database) -> Result<()> {
     };
     parents.insert_one(&book).await?;
     let books = Book::outliers_in(parents, db.collection("extra_books")).await?;
-    books.split_existing().await?;
+    Book::repair(db).await?;
     let parent = books
         .get(&7)
         .await?

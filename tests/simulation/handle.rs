@@ -9,7 +9,7 @@ use std::{
 
 use bucket_runtime::{
     Bucket, Buckets, Fields, Filter, ImportProgress, Imported, NewItem, Ordinal, Outlier, Outliers,
-    Problem, Result, SplitProgress,
+    Problem, Result,
     action::Watch,
     bson::{DateTime, Document, doc},
     mongodb::{ClientSession, Database},
@@ -103,11 +103,6 @@ pub(crate) trait Handle: Clone + Send + Sync + 'static {
     /// Deletes a parent.
     fn delete(&self, _sensor: i64) -> impl Future<Output = Result<bool>> + Send {
         ready(Ok(false))
-    }
-
-    /// Moves what parents hold beyond their threshold to extras.
-    fn split(&self) -> impl Future<Output = Result<SplitProgress>> + Send {
-        ready(Ok(SplitProgress::default()))
     }
 
     /// What a watch gives.
@@ -439,10 +434,6 @@ macro_rules! families {
 
             async fn delete(&self, sensor: i64) -> Result<bool> {
                 Self::delete(self, &sensor).await
-            }
-
-            async fn split(&self) -> Result<SplitProgress> {
-                self.split_existing().await
             }
 
             async fn verify(db: &Database) -> Result<Vec<String>> {

@@ -176,7 +176,7 @@ pub(crate) async fn verify<H: Handle>(network: Network, db: Database) {
 }
 
 /// Whether these problems are only those that faults leave: numbers whose buckets no majority had.
-fn only_known(world: &World, found: &[String]) -> bool {
+pub(crate) fn only_known(world: &World, found: &[String]) -> bool {
     let is_known = |problem: &String| problem.starts_with("Gap") && world.has_lost_buckets;
     found.iter().all(is_known)
 }

@@ -1,4 +1,4 @@
-//! A parent that another program has let grow beyond its threshold, and calls that split it, of which two run at once
+//! A parent that another program has let grow beyond its threshold, and repairs that split it, of which two run at once
 //! beside the writers.
 
 use std::ops::Range;
@@ -10,6 +10,7 @@ use crate::{
     handle::{Handle, THRESHOLD},
     judge::WRITER,
     network::Network,
+    repair::only_known,
     schedule::{random_pause, stop},
     tasks::JoinSet,
     world::Told,
@@ -23,16 +24,16 @@ const GROWN_PARENT: i64 = 0;
 const FIRST: i64 = 8 * WRITER;
 
 /// Splits of the parent.
-pub(crate) struct Splits<H> {
+pub(crate) struct Splits {
     network: Network,
-    handles: Vec<H>,
+    client: Client,
     /// The numbers of the parent's items.
     numbers: Range<i64>,
 }
 
-impl<H: Handle> Splits<H> {
+impl Splits {
     /// Stores the parent, if items are in parents.
-    pub(crate) async fn of_grown(driver: &Driver, client: &Client) -> Option<Self> {
+    pub(crate) async fn of_grown<H: Handle>(driver: &Driver, client: &Client) -> Option<Self> {
         let network = driver.network.clone();
         let items = THRESHOLD as i64 + 1 + network.world().below(4) as i64;
         let numbers = FIRST..FIRST + items;
@@ -41,26 +42,22 @@ impl<H: Handle> Splits<H> {
         network.world().has_grown = true;
         driver.set_up(insert).await;
         (numbers.clone()).for_each(|n| tell(&network, n, Told::Done));
-        let mut handles = Vec::new();
-        for name in ["p0", "p1", "p2"] {
-            handles.push(H::open(&client.database(name), false).await);
-        }
         Some(Self {
             network,
-            handles,
+            client: client.clone(),
             numbers,
         })
     }
 
-    /// Begins two splits, each of which is called again after an error. A process may end or stand still. Meanwhile
+    /// Begins two repairs, each of which is called again after an error. A process may end or stand still. Meanwhile
     /// the parent's items are edited, or pushed again if they are unique.
-    pub(crate) fn begin(&self, calls: &mut JoinSet<()>, writer: &H) {
-        for handle in &self.handles[..2] {
-            let (handle, network) = (handle.clone(), self.network.clone());
+    pub(crate) fn begin<H: Handle>(&self, calls: &mut JoinSet<()>, writer: &H) {
+        for name in ["p0", "p1"] {
+            let (db, network) = (self.client.database(name), self.network.clone());
             calls.spawn(async move {
                 random_pause(&network).await;
                 for _ in 0..2 {
-                    let split = called(&network, handle.split()).await;
+                    let split = called(&network, H::repair(&db)).await;
                     network.world().note(|| format!("split: {:?}", split.0));
                     if split.told() == Told::Done {
                         return;
@@ -81,16 +78,16 @@ impl<H: Handle> Splits<H> {
     }
 
     /// Whatever has become of the splits before, one that nothing disturbs leaves no parent that is too large.
-    pub(crate) async fn finish(self) {
-        let split = self.handles[2].split().await;
+    pub(crate) async fn finish<H: Handle>(self) {
+        let split = H::repair(&self.client.database("p2")).await;
         let mut world = self.network.world();
         world.note(|| format!("last split: {split:?}"));
         match split {
-            Ok(_) => {
+            Ok(left) if only_known(&world, &left) => {
                 world.has_grown = false;
                 world.judge();
             }
-            Err(error) => world.fail(format!("an undisturbed split: {error:?}")),
+            other => world.fail(format!("an undisturbed split: {other:?}")),
         }
     }
 }

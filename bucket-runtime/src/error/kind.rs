@@ -211,10 +211,14 @@ kinds! { collection;
         NamedTwice =>
             "the item holds a document with a name twice, and an edit would write only one of the two; \
              nothing was changed: remove the item with `remove_item`, and append it with other names";
-        /// No bucket of this format can have the id.
+        /// An id that no bucket of this format can have, as the shell writes it.
         ForeignId(id: String) =>
-            "the document with _id {id:?} sorts among the key's buckets, but no bucket can have that id; move \
+            "the document with _id {id} sorts among the key's buckets, but no bucket can have that id; move \
              it to another collection";
+        /// The id of an extras document, as the shell writes it.
+        ForeignExtras(id: String) =>
+            "another program stored the extras document with _id {id}; move its items to documents of this library's \
+             with the struct's `repair`, or `repair` on its command line";
         /// The id of a bucket, as the shell writes it.
         NoKeyInId(id: String) =>
             "the event of an append names the bucket only by its _id {id}, from which no key of this struct can be \

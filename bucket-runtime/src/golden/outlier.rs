@@ -8,15 +8,13 @@ use super::Golden;
 use crate::{
     Bucket, Fields, KeyPart, Outlier,
     outlier::{
-        command::{
-            ItemHolder, OwnItems, ParentScope, changed_fields::FieldChange, oversize_parents,
-        },
+        command::{OwnItems, ParentScope, changed_fields::FieldChange},
         extra::ExtraItem,
         maintain::split::buckets,
     },
     protocol::{
         command::{Places, StoredItems},
-        query::Query,
+        query::{Query, QueryStart},
     },
     schema::open_index::OpenIndex,
     value::{bytes, stored_bucket::StoredBucket},
@@ -87,8 +85,8 @@ fn outlier_identity() {
     let flag = scope.flag(&items);
     shown.update("flag the parent, if it does not hold the item", &flag);
     shown.document("what the parent holds", &scope.state_fields(&items));
-    let unnumbered = scope.held_by_unnumbered(&items);
-    shown.pipeline("what the manual's documents hold", &unnumbered);
+    let foreign = scope.foreign_extras();
+    shown.document("extras of other programs, which it may not have", &foreign);
     let replace = scope.replace("user", items[0].clone());
     shown.document("the parent with the item", &replace.0);
     shown.pipeline("replace the item in the parent", &replace.1);
@@ -124,23 +122,14 @@ fn outlier_edit() {
         at: vec![1],
         stored: StoredItems::Elements(vec![RawBson::Int64(100)]),
     };
-    let holders = [
-        ("the parent", ItemHolder::Parent),
-        (
-            "extras of another program",
-            ItemHolder::Unnumbered(3.into()),
-        ),
-    ];
     let mut shown = Golden::default();
-    for (of, holder) in holders {
-        let matches = scope.matches_in(&holder, &query);
-        shown.pipeline(&format!("the items of {of}"), &matches);
-        let unchanged = scope.unchanged_in(&holder, &places, 3);
-        shown.document("unless they have changed", &unchanged);
-        let replace = scope.replace_in(&holder, &places, values(101..102));
-        shown.pipeline("replace them", &replace);
-        shown.pipeline("remove them", &scope.take_out_of(&holder, &places));
-    }
+    let matches = scope.own_items(&query, OwnItems::All);
+    shown.pipeline("the items of the parent", &matches);
+    let unchanged = scope.unchanged_items(&places, 3);
+    shown.document("unless they have changed", &unchanged);
+    let replace = scope.replace_items(&places, values(101..102));
+    shown.pipeline("replace them", &replace);
+    shown.pipeline("remove them", &scope.take_out(&places));
     assert_snapshot!(shown.0);
 }
 
@@ -159,23 +148,6 @@ fn outlier_push() {
     shown.update(
         "flag the parent, if it has no room",
         &scope.flag(&[100_i64.into()]),
-    );
-    let only = scope.holds_only(&100_i64.into());
-    shown.document(
-        "the open extras document, if it holds one value alone",
-        &only,
-    );
-    let mut by_pipeline = |title: &str, (filter, pipeline): (_, Vec<_>)| {
-        shown.document(title, &filter);
-        shown.pipeline("  by", &pipeline);
-    };
-    by_pipeline(
-        "remove a value from the parent",
-        scope.pull(&100_i64.into()),
-    );
-    by_pipeline(
-        "remove a value from extras",
-        scope.pull_extras(&100_i64.into()),
     );
     assert_snapshot!(shown.0);
 }
@@ -199,8 +171,15 @@ fn outlier_items() {
     shown.pipeline("the newest items, unless extras come first", &own);
     let own = scope.own_items(&newest, OwnItems::From(2));
     shown.pipeline("from a place on", &own);
-    let extras = query.items_of(scope.extras.spec, scope.unnumbered_extras(), None);
-    shown.pipeline("items of extras of other programs", &extras);
+    let start = QueryStart {
+        at: Some(2),
+        ..QueryStart::of_bucket(scope.extras.id("0000000001"))
+    };
+    let spec = scope.extras.spec;
+    let extras = query.pipeline(spec, Some(&scope.extras), Some(&start));
+    shown.pipeline("items of extras from a place on", &extras);
+    let first = query.first_place(spec, &scope.extras, false);
+    shown.pipeline("the first of them, for an edit", &first);
     let count = scope.count_own_matches(&query);
     shown.pipeline("count the items of the parent that match", &count);
     assert_snapshot!(shown.0);
@@ -230,9 +209,7 @@ fn outlier_split() {
         shown.document("an extras document before those that were pushed", &bucket);
     }
     shown.update("cut the parent", &scope.cut(3));
-    shown.document("extras of other programs", &scope.unnumbered_extras());
     shown.pipeline("count the extras", &scope.count_extras());
-    shown.document("parents to split", &oversize_parents(&Book::SPEC));
     shown.document("the validator of parents", &Book::validator());
     assert_snapshot!(shown.0);
 }

@@ -93,11 +93,6 @@ fn read_of_numbers_and_of_places() {
         "the number of matching items",
         &ticker().count(spec, Some(&scope)),
     );
-    let documents = doc! { "_id": { "$type": "objectId" } };
-    shown.pipeline(
-        "the number of other documents' items",
-        &ticker().count_of(spec, documents),
-    );
     let bucket = "123_1714979289";
     shown.pipeline(
         "the places in a bucket",

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 
 use mongodb::{
     Collection,
-    bson::{Bson, Document, RawDocumentBuf, doc},
+    bson::{Document, RawDocumentBuf, doc},
 };
 
 use self::indexes::check_indexes_of_any_capacity;
@@ -18,8 +18,8 @@ use crate::{
     error::Kind,
     protocol::range::Range,
     schema::open_index::OpenIndex,
-    server::Server,
-    value::{bytes, shell::shell, unreadable::Attempted},
+    server::{Server, cursor},
+    value::{bytes, unreadable::Attempted},
     write::{append::Writer, combine::Combiner, engine::Engine},
 };
 
@@ -173,9 +173,7 @@ async fn check_items<T: Bucket>(server: &Server) -> Result<()> {
         let read = bytes::read::<Attempted<T>>(row.as_bytes());
         let unreadable = read.map(|bucket| bucket.sifted().1.into_iter().next());
         if let Some(error) = unreadable.map_or_else(Some, |item| Some(item?.error)) {
-            let id = row.get("_id").ok().flatten();
-            let id = id.and_then(|id| Bson::try_from(id).ok());
-            let kind = Kind::OtherItems(id.as_ref().map(shell).unwrap_or_default());
+            let kind = Kind::OtherItems(cursor::id(&row));
             return Err(target.error(kind).with_driver(error));
         }
     }

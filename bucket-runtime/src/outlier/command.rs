@@ -8,9 +8,9 @@ mod total;
 
 use mongodb::bson::{Bson, Document, doc};
 
-pub(crate) use self::{edit::ItemHolder, items::OwnItems, total::find_wrong_totals};
+pub(crate) use self::{items::OwnItems, total::find_wrong_totals};
 use crate::{
-    protocol::command::{IndexedScope, KeyScope, Update, equality, holds_items, size},
+    protocol::command::{IndexedScope, KeyScope, Update, equality, size},
     schema::{
         key::KeyPart,
         open_index::OpenIndex,
@@ -156,32 +156,14 @@ impl ParentScope {
         fields
     }
 
-    /// All extras documents of the parent, including those that the manual's commands wrote.
-    pub(crate) fn all_extras(&self) -> Document {
-        doc! { self.spec.reference: equality(&self.id) }
-    }
-
-    /// The extras documents that are not our buckets: the manual's, without a number. The index on
-    /// reference and `_id` answers that without reading buckets.
-    pub(crate) fn unnumbered_extras(&self) -> Document {
-        let mut filter = self.all_extras();
+    /// The extras documents of other programs, as the manual's commands write them: their ids are not in the range of
+    /// ours. The index on reference and `_id` answers that without reading buckets.
+    pub(crate) fn foreign_extras(&self) -> Document {
+        let mut filter = self.extras.all();
         for (id, range) in self.extras.ids() {
             filter.insert(id, doc! { "$not": range });
         }
         filter
-    }
-
-    /// Removes the items that equal a value from the parent's array: a filter, and a pipeline.
-    ///
-    /// Expressions compare whole values. A query would read a list, a pattern or an operator as a
-    /// condition, and so would `$pull`.
-    pub(crate) fn pull(&self, value: &Bson) -> (Document, Vec<Document>) {
-        let mut filter = self.parent();
-        filter.insert("$expr", holds(self.spec.items, value));
-        let keep = remove_value(self.spec.items, value);
-        let equal = doc! { "$size": filter_elements("$eq", self.spec.items, value) };
-        let keep = doc! { "$set": { self.spec.items: keep } };
-        (filter, vec![self.mark_change(Some(equal.into())), keep])
     }
 
     /// The stage of a pipeline that subtracts removed items from the total, and changes the flag of a parent without
@@ -198,39 +180,11 @@ impl ParentScope {
         doc! { "$set": fields }
     }
 
-    /// The open bucket of the extras, if it holds nothing but items that equal a value.
-    pub(crate) fn holds_only(&self, value: &Bson) -> Document {
-        let others = remove_value(self.spec.extra_items, value);
-        let mut filter = self.extras.open_bucket_anywhere();
-        filter.extend(self.extras.ids());
-        filter.extend([holds_items(self.spec.extra_items)]);
-        filter.insert("$expr", doc! { "$eq": [others, []] });
-        filter
-    }
-
-    /// Removes the items that equal a value from every extras document: a filter, and a pipeline that corrects
-    /// the counts.
-    pub(crate) fn pull_extras(&self, value: &Bson) -> (Document, Vec<Document>) {
-        let mut filter = self.all_extras();
-        filter.insert("$expr", holds(self.spec.extra_items, value));
-        let keep = remove_value(self.spec.extra_items, value);
-        let keep = doc! { "$set": { self.spec.extra_items: keep } };
-        (filter, vec![keep, self.recount_extras()])
-    }
-
-    /// Puts items before those of an extras document.
-    pub(crate) fn put_before(&self, id: Bson, items: Vec<Bson>) -> Update {
-        let each = doc! { "$each": items, "$position": 0 };
-        let mut filter = self.all_extras();
-        filter.insert("_id", id);
-        Update::new(filter, doc! { "$push": { self.spec.extra_items: each } })
-    }
-
     /// Counts the items of the extras: adds up the lengths of their arrays.
     pub(crate) fn count_extras(&self) -> [Document; 2] {
         let length = array_length(self.spec.extra_items);
         [
-            doc! { "$match": self.all_extras() },
+            doc! { "$match": self.extras.all() },
             doc! { "$group": { "_id": null, "items": { "$sum": length } } },
         ]
     }
@@ -255,35 +209,6 @@ impl ParentScope {
     pub(crate) fn set_flag(&self) -> Update {
         Update::new(self.parent(), doc! { "$set": { self.spec.flag: true } })
     }
-}
-
-/// The filter for parents that have more items than the threshold, or more bytes than allowed and items
-/// that could move.
-pub(crate) fn oversize_parents(spec: &OutlierSpec) -> Document {
-    let length = array_length(spec.items);
-    let max = i64::from(spec.max_bytes);
-    doc! { "$expr": { "$or": [
-        { "$gt": [&length, i64::from(spec.threshold)] },
-        { "$and": [{ "$gt": [&length, 0] }, { "$gt": [{ "$bsonSize": "$$ROOT" }, max] }] },
-    ] } }
-}
-
-/// Whether an array holds a value.
-fn holds(name: &str, value: &Bson) -> Document {
-    let array = format!("${name}");
-    let literal = doc! { "$literal": value.clone() };
-    doc! { "$and": [{ "$isArray": [&array] }, { "$in": [literal, &array] }] }
-}
-
-/// An array from which a value is removed.
-fn remove_value(name: &str, value: &Bson) -> Document {
-    filter_elements("$ne", name, value)
-}
-
-/// The elements of an array that compare with a value as the operator says.
-fn filter_elements(operator: &str, name: &str, value: &Bson) -> Document {
-    let compared = doc! { operator: ["$$this", { "$literal": value.clone() }] };
-    doc! { "$filter": { "input": format!("${name}"), "cond": compared } }
 }
 
 /// The length of an array, 0 where it is missing.

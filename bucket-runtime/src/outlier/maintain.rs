@@ -9,6 +9,5 @@ mod verify;
 pub use self::{
     open::OpenOutliers,
     repair::{RepairOutliers, RepairedOutliers},
-    split::{SplitExisting, SplitProgress},
     verify::{VerifiedOutliers, VerifyOutliers},
 };

@@ -247,15 +247,24 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// [`Bucket::repair`](crate::Bucket::repair) does, splits parents that are too large, sets missing
     /// flags and corrects totals. It says how many problems of each kind it solved, and which are left.
     ///
+    /// It also takes over extras that another program stored under ids of its own, as the manual's commands do: their
+    /// items move to documents of this library's, behind the parent's own items and before those that were pushed
+    /// since, in the order of the old documents' ids. The old documents go, with whatever other fields they have.
+    ///
+    /// A split moves what exceeds the threshold or `max_bytes`. Each parent takes a transaction of its own, so every
+    /// item is in one place whenever the call stops. A parent that cannot be split, since two of its items have the
+    /// same identity, say, stays as it is and is [told](crate::RepairedOutliers::refused).
+    ///
     /// It deletes extras whose parent is gone only with
     /// [`delete_orphans`](crate::action::RepairOutliers::delete_orphans), and no other item ever.
     ///
-    /// Writers may be active, and repeating the call does no harm. Splitting takes transactions, so it
-    /// needs a replica set or a sharded cluster. After a dropped future some problems are solved.
+    /// Writers may be active, and repeating the call does no harm. After a dropped future some problems are solved, and
+    /// a task finishes the current parent.
     ///
     /// # Errors
     ///
-    /// Those of [`verify`](Self::verify), and the driver's about a write.
+    /// Those of [`verify`](Self::verify), the driver's about a write, and
+    /// [`is_unsupported`](crate::Error::is_unsupported) on a standalone server, which has no transactions.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Outlier, mongodb::Database};

@@ -2,7 +2,7 @@
 
 use mongodb::{
     ClientSession,
-    bson::{Bson, Document, doc},
+    bson::{Bson, Document, RawDocument, doc},
 };
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ use crate::{
         command::{identity, twins},
         range::Range,
     },
-    server::target::Target,
+    server::{cursor::id_of, target::Target},
     value::{
         bytes,
         element::{Element, Refusal, element, whole},
@@ -59,6 +59,35 @@ impl ParentHandle {
     /// The target of requests to the extras' collection.
     pub(crate) fn extras(&self) -> Target<'_> {
         self.collections.extras.target_of(&self.scope.extras)
+    }
+
+    /// An error if this document of the extras' collection was stored by another program.
+    pub(crate) fn check_extras_document(&self, row: &RawDocument) -> Result<()> {
+        let extras = &self.scope.extras;
+        match row.get_str("_id").is_ok_and(|id| extras.owns(id)) {
+            true => Ok(()),
+            false => Err(self.extras().error(extras.foreign(&id_of(row)))),
+        }
+    }
+
+    /// An error if other programs stored extras of the parent, where items have an identity: the unique index does not
+    /// see items of documents without a count. A parent that is known has no such extras.
+    pub(crate) async fn check_extras(&self, session: Option<&mut ClientSession>) -> Result<()> {
+        if self.scope.spec.unique.is_none() || self.is_known() {
+            return Ok(());
+        }
+        let id = Range::unordered().project(doc! { "_id": 1 });
+        let foreign = self.extras().find(self.scope.foreign_extras(), id);
+        match foreign.read_primary().first(session).await? {
+            Some(foreign) => {
+                let id = foreign.get("_id").unwrap_or(&Bson::Null);
+                Err(self.extras().error(self.scope.extras.foreign(id)))
+            }
+            None => {
+                self.remember();
+                Ok(())
+            }
+        }
     }
 
     /// An error of this crate that concerns the parent.

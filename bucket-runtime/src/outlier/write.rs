@@ -8,7 +8,6 @@ mod identified;
 mod insert;
 mod push;
 mod push_many;
-mod remove;
 mod update;
 mod upsert;
 mod waiting_items;
@@ -23,7 +22,6 @@ pub use self::{
     insert::Insert,
     push::Push,
     push_many::{PushMany, PushManyError},
-    remove::Remove,
     update::UpdateParent,
     upsert::UpsertParentItem,
 };

@@ -22,6 +22,7 @@ pub(crate) use self::{
 };
 use crate::{
     Bucket,
+    error::Kind,
     schema::{
         id,
         key::{Key, KeyPart},
@@ -29,7 +30,7 @@ use crate::{
         open_index::OpenIndex,
         spec::{BucketSpec, Ordinal},
     },
-    value::stored_bucket::StoredBucket,
+    value::{shell::shell, stored_bucket::StoredBucket},
 };
 
 /// One key of one collection, or one time window of a key, in the form that commands need.
@@ -173,9 +174,13 @@ impl KeyScope {
         doc! { "$or": scopes.iter().map(|scope| scope.ids()).collect::<Vec<_>>() }
     }
 
-    /// All buckets of the key or window.
+    /// All buckets of the key or window. Of a parent, all extras documents under whatever id: a read has to notice
+    /// those of other programs.
     pub(crate) fn all(&self) -> Document {
-        self.with_key(self.ids())
+        self.with_key(match self.spec.are_extras {
+            true => Document::new(),
+            false => self.ids(),
+        })
     }
 
     /// The buckets with these ids that have the key fields. That excludes documents of other programs
@@ -218,6 +223,14 @@ impl KeyScope {
         }
     }
 
+    /// The error of a document with this id that reads of the key find, although no bucket of it can have that id.
+    pub(crate) fn foreign(&self, id: &Bson) -> Kind {
+        match self.spec.are_extras {
+            true => Kind::ForeignExtras(shell(id)),
+            false => Kind::ForeignId(shell(id)),
+        }
+    }
+
     /// The key as readable text: its fields, separated by commas.
     pub(crate) fn key_text(&self) -> String {
         let fields: Vec<_> = (self.parts.iter())
@@ -234,7 +247,11 @@ impl KeyScope {
     /// Whether the bucket belongs to the key. A bucket among the key's ids that does not was stored by a
     /// program that does not know the format.
     pub(crate) fn holds<T: Bucket, E>(&self, bucket: &StoredBucket<T, E>) -> bool {
-        T::Key::parts(bucket.key.borrowed()) == self.parts && bucket.id.starts_with(&self.prefix)
+        let is_own = match self.spec.are_extras {
+            true => self.owns(&bucket.id),
+            false => bucket.id.starts_with(&self.prefix),
+        };
+        is_own && T::Key::parts(bucket.key.borrowed()) == self.parts
     }
 }
 

@@ -46,7 +46,7 @@ type SerializeError = <Serializer as serde::Serializer>::Error;
 /// - `ne` and `!` match if the field is missing; no other condition does, except `eq(None)`, which
 ///   matches both `null` and a missing field.
 /// - On an array, `eq`, `ne` and `is_in` match the whole array or one of its items;
-///   [`contains`](Self::contains) matches an item.
+///   [`contains`](Self::contains) matches an item. An [`item`](Self::item) that is an array equals another one alone.
 /// - A field that serde left out (`skip_serializing_if`) equals the value that it was left out for, but
 ///   is neither less nor greater than another value.
 /// - Documents are equal if they have the same fields in the same order, so two `HashMap`s rarely are.
@@ -211,11 +211,16 @@ impl<T, V, S, P> Field<T, V, S, P> {
     /// The field equals this value.
     pub fn eq(self, value: impl Value<V>) -> Filter<T> {
         let value = value.into_value();
-        match self.id_text {
-            None => self.one_of(self.stored(&value)),
-            Some(text) => Filter::of(Node::Leaf(Leaf {
+        let stored = self.stored(&value);
+        match (self.id_text, &stored[..]) {
+            // By `$eq` alone, an item that is a list would also match if it holds the value.
+            (None, [item]) if self.name.is_empty() => {
+                self.satisfies(doc! { "$eq": item, "$not": { "$elemMatch": { "$eq": item } } })
+            }
+            (None, _) => self.one_of(stored),
+            (Some(text), _) => Filter::of(Node::Leaf(Leaf {
                 id_text: Some(text(&value)),
-                ..self.leaf(equals(self.stored(&value)))
+                ..self.leaf(equals(stored))
             })),
         }
     }

@@ -129,7 +129,7 @@ impl Query {
         let buckets = self.buckets(spec, scope, start);
         let known = start.and_then(|start| start.buckets);
         let most = known.or_else(|| self.most_buckets(start));
-        let cut = start.and_then(|start| Some((start.id.as_str().into(), start.at?)));
+        let cut = start.and_then(|start| Some((start.id.clone(), start.at?)));
         self.single_items(spec, buckets, most, cut)
     }
 
@@ -162,12 +162,7 @@ impl Query {
     /// A condition on key fields holds for all items of a bucket or for none, so the counts of buckets are
     /// added up.
     pub(crate) fn count(&self, spec: &BucketSpec, scope: Option<&KeyScope>) -> Vec<Document> {
-        self.count_in(spec, self.buckets(spec, scope, None))
-    }
-
-    /// A pipeline that counts the matching items of these documents.
-    fn count_in(&self, spec: &BucketSpec, documents: Document) -> Vec<Document> {
-        let mut stages = vec![doc! { "$match": documents }];
+        let mut stages = vec![doc! { "$match": self.buckets(spec, scope, None) }];
         let number = match self.filter.is_on_items() {
             // Reads give the items of a document without a count, so these are counted, too.
             false => {
@@ -205,7 +200,7 @@ impl Query {
                 all.extend(bounds.and_then(|bounds| bounds.windows(spec)));
             }
         }
-        all.extend(start.map(|start| self.buckets_from(start)));
+        all.extend(start.map(|start| self.buckets_from(spec, start)));
         self.with_matches(spec, all)
     }
 
@@ -225,13 +220,21 @@ impl Query {
     }
 
     /// The bucket of the start and those after it in the order of the query.
-    fn buckets_from(&self, start: &QueryStart) -> Document {
+    fn buckets_from(&self, spec: &BucketSpec, start: &QueryStart) -> Document {
         let bound = match (self.newest_first, start.at) {
             (false, _) => "$gte",
             (true, Some(0)) => "$lt",
             (true, _) => "$lte",
         };
-        doc! { "_id": { bound: &start.id } }
+        compare_id(spec, bound, start.id.as_str())
+    }
+}
+
+/// A comparison of ids with one. Those of extras have any type, and only an expression compares across types.
+pub(crate) fn compare_id(spec: &BucketSpec, operator: &str, id: impl Into<Bson>) -> Document {
+    match spec.are_extras {
+        true => doc! { "$expr": { operator: ["$_id", { "$literal": id }] } },
+        false => doc! { "_id": { operator: id } },
     }
 }
 

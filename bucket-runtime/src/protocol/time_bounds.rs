@@ -159,14 +159,14 @@ impl KeyScope {
     /// The buckets of the key whose windows overlap this span: a range of ids.
     pub(crate) fn within(&self, span: TimeBounds) -> Document {
         let id = |millis| id::time(self.spec.id.ordinal, millis).map(|text| self.id(&text));
-        let mut range = self.ids();
-        if let Ok(ids) = range.get_document_mut("_id")
+        let mut all = self.all();
+        if let Ok(ids) = all.get_document_mut("_id")
             && self.spec.window_name().is_some()
         {
             ids.extend(id(span.from).map(|first| ("$gte".to_owned(), first.into())));
             ids.extend(id(span.to).map(|last| ("$lt".to_owned(), id::successor(&last).into())));
         }
-        self.with_key(range)
+        all
     }
 }
 

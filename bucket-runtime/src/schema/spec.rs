@@ -82,6 +82,8 @@ pub struct BucketSpec {
     /// Whether a full bucket is proved to fit into that ([`bounded`](Self::bounded)); otherwise every
     /// append checks it.
     pub is_bounded: bool,
+    /// Whether these are extras of parents, which other programs also store under ids of their own.
+    pub(crate) are_extras: bool,
 }
 
 impl BucketSpec {
@@ -132,6 +134,7 @@ impl BucketSpec {
             expire_after: None,
             max_bytes: DEFAULT_MAX_BYTES,
             is_bounded: false,
+            are_extras: false,
         }
     }
 
@@ -307,6 +310,7 @@ impl OutlierSpec {
         extras.unique = self.unique;
         extras.max_bytes = self.max_bytes;
         extras.is_bounded = self.are_extras_bounded;
+        extras.are_extras = true;
         extras
     }
 

@@ -120,11 +120,6 @@ impl<'s, R> DocumentCursor<'s, R> {
         self.raw.target.borrow()
     }
 
-    /// The calls that read.
-    pub(crate) fn calls(&self) -> &Calls {
-        &self.raw.calls
-    }
-
     /// Gives the session back, for another read.
     pub(crate) fn into_session(self) -> Option<&'s mut ClientSession> {
         match self.raw.cursor {
@@ -234,9 +229,14 @@ fn decode<R: DeserializeOwned>(row: &RawDocument) -> Result<R, CursorError> {
     bytes::read(row.as_bytes()).map_err(|error| CursorError::Decode(row.to_owned(), error))
 }
 
-/// A row's `_id` as the shell writes it.
-pub(crate) fn id(row: &RawDocument) -> String {
+/// A row's `_id`; `Null` if there is none.
+pub(crate) fn id_of(row: &RawDocument) -> Bson {
     let id = row.get("_id").ok().flatten();
     let id = id.and_then(|id| Bson::try_from(id).ok());
-    id.map_or_else(|| "missing".to_owned(), |id| shell(&id))
+    id.unwrap_or(Bson::Null)
+}
+
+/// A row's `_id` as the shell writes it.
+pub(crate) fn id(row: &RawDocument) -> String {
+    shell(&id_of(row))
 }

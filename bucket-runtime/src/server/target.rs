@@ -93,7 +93,9 @@ impl Target<'_> {
         bucket: StoredBucket<T, E>,
     ) -> Result<StoredBucket<T, E>> {
         match self.scope {
-            Some(scope) if !scope.holds(&bucket) => Err(self.error(Kind::ForeignId(bucket.id))),
+            Some(scope) if !scope.holds(&bucket) => {
+                Err(self.error(scope.foreign(&bucket.id.into())))
+            }
             _ => Ok(bucket),
         }
     }

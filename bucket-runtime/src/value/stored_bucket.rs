@@ -19,6 +19,7 @@ use crate::{
         bytes, direct,
         raw_field::{Malformed, RawField, RawFields},
         rollup::Totals,
+        shell::shell,
         unreadable::{OfElement, ReadAttempt, Unreadable, read_only_value},
     },
 };
@@ -180,7 +181,7 @@ impl BucketFields {
             // In the manual's example, extras have an `ObjectId`.
             self.id = Some(match owned(value)? {
                 Bson::String(id) => id,
-                other => other.to_string(),
+                other => shell(&other),
             });
         } else if !spec.rollups.is_empty() && name == spec.rollup {
             self.rollup = match owned(value)? {

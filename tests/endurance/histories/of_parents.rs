@@ -1,6 +1,6 @@
 //! Parents with their extras as lists.
 
-use bucket_runtime::{Error, ItemToken, Outliers, action::Watch, mongodb::ClientSession};
+use bucket_runtime::{Error, Field, ItemToken, Outliers, action::Watch, mongodb::ClientSession};
 use futures_util::TryStreamExt;
 
 use super::list::{List, Part, Patience, concern};
@@ -43,11 +43,12 @@ impl<T: Numbers> List for Outliers<T> {
 
     /// Removes the first of the numbers: one call removes one item.
     async fn remove(&self, key: i64, numbers: &[i64], patience: Patience) -> Change {
-        let removed = within(patience, self.remove(&key, numbers[0])).await;
+        let number = Field::<i64, i64>::new("").eq(numbers[0]);
+        let removed = within(patience, self.remove_item(&key, number)).await;
         Change {
             numbers: vec![numbers[0]],
             answer: told(removed.as_ref()),
-            found: usize::from(matches!(removed, Some(Ok(true)))),
+            found: usize::from(matches!(removed, Some(Ok(Some(_))))),
         }
     }
 

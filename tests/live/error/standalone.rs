@@ -147,7 +147,7 @@ async fn what_needs_a_replica_set_says_so_and_sends_nothing(standalone: &'static
         marks.watch_all().await.err(),
         albums.watch(&1).await.err(),
         albums.watch_all().await.err(),
-        albums.split_existing().await.err(),
+        Album::repair(&db).await.err(),
         Seconds10::create_collection(&db).sharded().await.err(),
     ];
     for error in refused {

@@ -5,7 +5,7 @@ mod random;
 
 use bucket_runtime::{
     Fields, Filter, IdentifiedItems, Outlier, Outliers,
-    mongodb::bson::{Bson, Document, doc, oid::ObjectId},
+    mongodb::bson::{Document, doc},
 };
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
@@ -96,7 +96,7 @@ async fn o1_an_item_changes_and_goes_wherever_it_is(Recorded(db, record): Record
     users.insert(&User::new(1, 14)).await.unwrap();
     let [own, ours] = [
         "aggregate findAndModify",
-        "aggregate find aggregate findAndModify",
+        "aggregate aggregate findAndModify",
     ];
     for (user, sent) in [(3, own), (9, ours)] {
         record.take();
@@ -163,7 +163,7 @@ async fn o1_all_items_that_match_change_and_go(Recorded(db, record): Recorded) {
     assert_eq!(removed, 7);
     assert_eq!(
         record.names().join(" "),
-        "aggregate findAndModify find aggregate aggregate findAndModify aggregate findAndModify"
+        "aggregate findAndModify aggregate aggregate findAndModify aggregate findAndModify"
     );
     assert_eq!(numbers(&users, 1).await, [1, 3, 5, 7, 9, 11, 13]);
     assert_eq!(users.remove_items(&1, Filter::default()).await.unwrap(), 7);
@@ -239,48 +239,6 @@ async fn o1_an_unreadable_item_stays_unless_it_is_removed(db: Live) {
     assert_eq!((visits(&changed[0], 0), visits(&changed[1], 0)), (0, 1));
     assert_eq!(users.remove_items(&1, is(2).or(is(6))).await.unwrap(), 2);
     assert_eq!(numbers(&users, 1).await, [0, 1, 3, 4, 5, 7, 8, 9, 10]);
-}
-
-/// Extras that the manual's commands wrote have ids of any type, and no count.
-#[bucket_testkit::test]
-async fn o1_items_of_the_manuals_extras_change_and_go(db: Live) {
-    let users = fresh::<User>(&db).await;
-    users.insert(&User::new(1, 5)).await.unwrap();
-    let items = (5..9).map(|n| doc! { "userId": n, "visits": 0_i64, "note": "" });
-    let items = Bson::Array(items.map(Bson::Document).collect());
-    let manual = doc! { "_id": ObjectId::new(), "user_id": 1_i64, "followers_extra": items };
-    users.extras_collection().insert_one(manual).await.unwrap();
-    let flag = doc! { "$set": { "has_extras": true } };
-    let parents = users.collection().clone_with_type::<Document>();
-    parents.update_one(doc! { "_id": 1 }, flag).await.unwrap();
-    users.push_many(&1, (9..16).map(follower)).await.unwrap();
-    // Another handle, which knows nothing of the parent.
-    let users = User::outliers(&db).await.unwrap();
-    let changed = users.update_item(&1, is(6), |item| item.visits = 4);
-    assert_eq!(changed.await.unwrap().unwrap().visits, 4);
-    assert_eq!(
-        users.remove_item(&1, is(6)).await.unwrap().unwrap().visits,
-        4
-    );
-    let large = users.update_item(&1, is(7), |item| item.note = "x".repeat(1_000));
-    large.await.unwrap().unwrap();
-    let changed = users.update_items(&1, Filter::default(), |item| item.visits += 1);
-    assert_eq!(changed.await.unwrap(), 15);
-    let user = User::FIELDS.followers.item().user_id;
-    assert_eq!(
-        users
-            .remove_items(&1, user.is_in([4, 5, 8, 9]))
-            .await
-            .unwrap(),
-        4
-    );
-    assert_eq!(
-        numbers(&users, 1).await,
-        [0, 1, 2, 3, 7, 10, 11, 12, 13, 14, 15]
-    );
-    let extras = documents(users.extras_collection()).await;
-    let manual = extras.iter().find(|page| page.get_object_id("_id").is_ok());
-    assert!(!manual.unwrap().contains_key("count"), "{manual:?}");
 }
 
 #[bucket_testkit::test]

@@ -2,3 +2,4 @@
 
 pub(crate) mod page;
 pub(crate) mod reader;
+pub(crate) mod taken_over;

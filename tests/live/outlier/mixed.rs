@@ -63,7 +63,10 @@ async fn remove<T: Book>(books: Outliers<T>) -> Vec<i64> {
                 writer * 1000 + random.random_range(0..VALUES),
             )
         };
-        if books.remove(&id, value).await.unwrap() {
+        if crate::outlier::support::remove(&books, &id, value)
+            .await
+            .unwrap()
+        {
             removed.push(value);
         }
     }

@@ -5,7 +5,9 @@ use bucket_runtime::{Outliers, mongodb::Database};
 use proptest::prelude::*;
 
 use crate::{
-    outlier::support::{Book, Stored, books, dense, fresh, reads_agree, stored, verify},
+    outlier::support::{
+        Book, Stored, books, dense, fresh, reads_agree, remove, repaired, stored, verify,
+    },
     support::{
         database::{Live, number},
         random::for_any,
@@ -86,10 +88,10 @@ async fn what_is_removed_leaves_room_that_nobody_fills(db: Live) {
         .insert(&Book3x2::new(7, (0..9).collect()))
         .await
         .unwrap();
-    assert!(books.remove(&7, 1).await.unwrap(), "from the parent");
-    assert!(books.remove(&7, 3).await.unwrap(), "from the first page");
+    assert!(remove(&books, &7, 1).await.unwrap(), "from the parent");
+    assert!(remove(&books, &7, 3).await.unwrap(), "from the first page");
     assert!(
-        books.remove(&7, 8).await.unwrap(),
+        remove(&books, &7, 8).await.unwrap(),
         "from the last page, which is full"
     );
     let sealed = |stored: &Stored| -> Vec<_> {
@@ -117,8 +119,8 @@ async fn what_is_removed_leaves_room_that_nobody_fills(db: Live) {
     );
     reads_agree(&books, 7, &after).await;
     // An open page that is emptied is gone. A sealed page stays, so that its number is never used again.
-    assert!(books.remove(&7, 22).await.unwrap());
-    assert!(books.remove(&7, 4).await.unwrap());
+    assert!(remove(&books, &7, 22).await.unwrap());
+    assert!(remove(&books, &7, 4).await.unwrap());
     assert_eq!(
         sealed(&one(&books).await),
         [(0, true), (2, false), (1, true), (2, false)]
@@ -131,7 +133,7 @@ async fn what_is_removed_leaves_room_that_nobody_fills(db: Live) {
         [(0, true), (2, false), (1, true), (2, false), (1, false)]
     );
     for value in end.all() {
-        assert!(books.remove(&7, value).await.unwrap());
+        assert!(remove(&books, &7, value).await.unwrap());
     }
     assert!(one(&books).await.all().is_empty());
     books.push_many(&7, 30..40).await.unwrap();
@@ -148,7 +150,7 @@ async fn what_is_removed_leaves_room_that_nobody_fills(db: Live) {
 async fn a_full_parent_without_extras_takes_values_again_after_a_removal(db: Live) {
     let books = fresh::<Book3x2>(&db).await;
     books.insert(&Book3x2::new(7, vec![0, 1, 2])).await.unwrap();
-    books.remove(&7, 1).await.unwrap();
+    remove(&books, &7, 1).await.unwrap();
     books.push_many(&7, [3, 4]).await.unwrap();
     let stored = one(&books).await;
     assert_eq!(
@@ -162,7 +164,7 @@ enum Step {
     Push(i64),
     PushMany(Vec<i64>),
     Remove(i64),
-    Split,
+    Repair,
     Reopen,
 }
 
@@ -173,7 +175,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         4 => value.clone().prop_map(Step::Push),
         4 => proptest::collection::vec(value.clone(), 0..14).prop_map(Step::PushMany),
         3 => value.prop_map(Step::Remove),
-        1 => Just(Step::Split),
+        1 => Just(Step::Repair),
         1 => Just(Step::Reopen),
     ];
     proptest::collection::vec(step, 1..20)
@@ -194,11 +196,11 @@ async fn as_a_vec<T: Book>(mut books: Outliers<T>, begin: Vec<i64>, steps: &[Ste
                 model.extend(values);
             }
             Step::Remove(value) => {
-                let removed = books.remove(&7, *value).await.unwrap();
+                let removed = remove(&books, &7, *value).await.unwrap();
                 assert_eq!(removed, model.contains(value), "{step:?}");
                 model.retain(|other| other != value);
             }
-            Step::Split => assert_eq!(books.split_existing().await.unwrap().moved, 0),
+            Step::Repair => assert_eq!(repaired(&books).await.unwrap().repaired, [].into()),
             // Another process, which knows nothing of the parent yet.
             Step::Reopen => {
                 let db = books

@@ -66,8 +66,11 @@ async fn every_call(books: &Outliers<Book3>, session: &mut ClientSession) {
     assert_eq!(books.count(&1).session(&mut *session).await.unwrap(), 8);
     let found = books.find(doc! {}).session(&mut *session).await.unwrap();
     assert_eq!(found.try_collect::<Vec<_>>().await.unwrap().len(), 2);
-    assert!(books.remove(&1, 3).session(&mut *session).await.unwrap());
-    assert!(books.remove(&1, 4).session(&mut *session).await.unwrap());
+    for value in [3, 4] {
+        let equal = Book3::FIELDS.buyers.item().eq(value);
+        let removed = books.remove_items(&1, equal).session(&mut *session);
+        assert_eq!(removed.await.unwrap(), 1);
+    }
     assert!(books.delete(&7).session(&mut *session).await.unwrap());
     assert_eq!(books.count(&1).session(&mut *session).await.unwrap(), 6);
     let error = books.push(&7, 1).session(&mut *session).await.unwrap_err();

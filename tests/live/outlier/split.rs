@@ -3,7 +3,7 @@
 
 use std::{
     collections::BTreeMap,
-    future::IntoFuture,
+    process::Stdio,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -12,13 +12,15 @@ use std::{
 };
 
 use bucket_runtime::{
-    Outlier, Outliers, SplitProgress,
-    mongodb::bson::{Document, doc, oid::ObjectId},
+    Outlier, Outliers, ProblemKind,
+    mongodb::bson::{Document, doc},
 };
 use rand::Rng;
 
 use crate::{
-    outlier::support::{assert_in_order, books, fresh, items, reads_agree, stored, verify},
+    outlier::support::{
+        assert_in_order, books, fresh, items, reads_agree, remove, repaired, stored, verify,
+    },
     support::{
         database::{Live, server},
         tasks::JoinSet,
@@ -75,69 +77,57 @@ async fn write(books: Outliers<Book50>, writer: i64, stop: Arc<AtomicBool>) -> P
     pushed
 }
 
-/// Not a test: another process runs this split until it is killed.
+/// Not a test: another process runs this repair until it is killed.
 #[bucket_testkit::test]
 #[ignore = "a process that another test starts"]
-async fn the_splitting_process() {
+async fn the_repairing_process() {
     let Ok(name) = std::env::var(URI) else {
         return;
     };
     let db = server().await.database(&name).await.unwrap();
-    let books = Book50::outliers(&db).await.unwrap();
-    let mut random = rand::rng();
-    let mut left: u64 = random.random_range(1..4);
-    let split = books.split_existing().on_progress(move |_| {
-        left -= 1;
-        if left == 0 {
-            std::process::abort();
-        }
-    });
-    split.await.unwrap();
+    Book50::repair(&db).await.unwrap();
 }
 
-/// Drops the future a moment after the first or second report, in the middle of some step. It counts
-/// reports, so that a fast machine cannot finish all parents before the drop.
-async fn split_that_is_dropped(books: &Outliers<Book50>) {
-    let (reports, moment) = {
+/// Waits until some more parents are split, and then for a moment, which ends in the middle of some step.
+async fn until_some_are_split(books: &Outliers<Book50>) {
+    let too_long = || async {
+        let too_long = doc! { "buyers.50": { "$exists": true } };
+        books.collection().count_documents(too_long).await.unwrap()
+    };
+    let (parents, moment) = {
         let mut random = rand::rng();
         (random.random_range(1..3), random.random_range(0..8))
     };
-    let (report, mut reported) = tokio::sync::mpsc::unbounded_channel();
-    let split = books.split_existing().on_progress(move |at| {
-        let _ = report.send(at.done);
-    });
-    let reported = async {
-        for _ in 0..reports {
-            reported.recv().await;
-        }
-        tokio::time::sleep(Duration::from_millis(moment)).await;
-    };
+    let before = too_long().await;
+    while too_long().await + parents > before {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    tokio::time::sleep(Duration::from_millis(moment)).await;
+}
+
+async fn repair_that_is_dropped(books: &Outliers<Book50>) {
     tokio::select! {
         biased;
-        () = reported => {}
-        done = split.into_future() => panic!("it ended before it was dropped: {done:?}"),
+        () = until_some_are_split(books) => {}
+        done = repaired(books) => panic!("it ended before it was dropped: {done:?}"),
     }
 }
 
-async fn split_in_a_process_that_is_killed(db: &str) {
+async fn repair_in_a_process_that_is_killed(books: &Outliers<Book50>) {
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
     command
         .args([
-            "outlier::split::the_splitting_process",
+            "outlier::split::the_repairing_process",
             "--exact",
             "--ignored",
         ])
-        .env(URI, db)
-        .env("MONGODB_URI", server().await.uri());
-    let output = tokio::task::spawn_blocking(move || command.output().unwrap())
-        .await
-        .unwrap();
-    assert_eq!(
-        output.status.code(),
-        None,
-        "{}",
-        String::from_utf8_lossy(&output.stdout)
-    );
+        .env(URI, books.collection().namespace().db)
+        .env("MONGODB_URI", server().await.uri())
+        .stdout(Stdio::null());
+    let mut process = command.spawn().unwrap();
+    until_some_are_split(books).await;
+    process.kill().unwrap();
+    process.wait().unwrap();
 }
 
 #[bucket_testkit::test(multi_thread)]
@@ -156,27 +146,14 @@ async fn two_thousand_parents_are_split_while_others_push(db: Live) {
         writers.spawn(write(books, writer, Arc::clone(&stop)));
     }
     for _ in 0..3 {
-        split_that_is_dropped(&books).await;
+        repair_that_is_dropped(&books).await;
     }
-    split_in_a_process_that_is_killed(db.name()).await;
-    let mut progress: Vec<SplitProgress> = Vec::new();
-    let done = books
-        .split_existing()
-        .on_progress(|at| progress.push(at))
-        .await
-        .unwrap();
+    repair_in_a_process_that_is_killed(&books).await;
+    let done = repaired(&books).await.unwrap();
+    assert!(done.repaired["TooLarge"] > 0, "{done:?}");
     tokio::time::sleep(Duration::from_millis(300)).await;
     stop.store(true, Ordering::SeqCst);
     let pushed = writers.join_all().await;
-    // The transaction of a dropped call ends by itself, perhaps after this call has counted.
-    assert!((done.found.saturating_sub(3)..=done.found).contains(&done.done));
-    assert_eq!(progress.last(), Some(&done));
-    let counts: Vec<_> = progress.iter().map(|at| at.done).collect();
-    assert_eq!(
-        counts,
-        (0..=done.done).collect::<Vec<_>>(),
-        "one report at the beginning and one after each parent"
-    );
 
     let stored = stored(&books).await;
     assert_eq!(stored.len() as i64, PARENTS);
@@ -202,12 +179,8 @@ async fn two_thousand_parents_are_split_while_others_push(db: Live) {
         }
     }
     assert_eq!(verify(&books).await.unwrap(), []);
-    let again = books.split_existing().await.unwrap();
-    assert_eq!(
-        (again.found, again.done, again.moved),
-        (0, 0, 0),
-        "idempotent"
-    );
+    let again = repaired(&books).await.unwrap();
+    assert_eq!(again.repaired, [].into(), "idempotent");
     assert_eq!(crate::outlier::support::stored(&books).await, stored);
 }
 
@@ -230,11 +203,8 @@ async fn what_was_pushed_before_the_split_stays_behind_what_is_older(db: Live) {
                 items(&books, 7).await,
                 (0..length + pushed).collect::<Vec<_>>()
             );
-            let split = books.split_existing().await.unwrap();
-            assert_eq!(
-                (split.found, split.done, split.moved),
-                (1, 1, length as u64 - 3)
-            );
+            let done = repaired(&books).await.unwrap();
+            assert_eq!(done.repaired, [(ProblemKind::TooLarge, 1)].into());
             let found = stored(&books).await.remove(&7).unwrap();
             assert_eq!(found.all(), (0..length + pushed).collect::<Vec<_>>());
             assert_eq!((found.parent.len(), found.flagged), (3, true));
@@ -272,8 +242,8 @@ async fn what_was_pushed_before_the_split_stays_behind_what_is_older(db: Live) {
 async fn o4_the_last_page_of_a_split_may_be_emptied(db: Live) {
     let books = fresh::<Book3>(&db).await;
     books.collection().insert_one(parent(7, 6)).await.unwrap();
-    books.split_existing().await.unwrap();
-    books.remove(&7, 5).await.unwrap();
+    repaired(&books).await.unwrap();
+    remove(&books, &7, 5).await.unwrap();
     books.push(&7, 6).await.unwrap();
     let found = stored(&books).await.remove(&7).unwrap();
     let ids = found.pages.iter().map(|page| page.get_str("_id").unwrap());
@@ -292,7 +262,7 @@ async fn a_parent_is_split_again_and_again(db: Live) {
     books.push(&7, 8).await.unwrap();
     let mut expected: Vec<i64> = (0..9).collect();
     for round in 1..5_i64 {
-        books.split_existing().await.unwrap();
+        repaired(&books).await.unwrap();
         let found = stored(&books).await.remove(&7).unwrap();
         assert_eq!(found.all(), expected, "round {round}");
         let foreign: Vec<i64> = (0..round + 1).map(|n| round * 100 + n).collect();
@@ -306,21 +276,4 @@ async fn a_parent_is_split_again_and_again(db: Live) {
         expected.push(round * 1000);
         books.push(&7, round * 1000).await.unwrap();
     }
-}
-
-/// The manual's own logic overshoots: it pushes the 51st value to the parent, sets the flag, and only
-/// the 52nd goes to its extras document. The surplus values of the parent are older than those extras.
-#[bucket_testkit::test]
-async fn a_parent_with_the_manuals_extras_keeps_its_order(db: Live) {
-    let books = fresh::<Book3>(&db).await;
-    let mut manual = parent(7, 4);
-    manual.insert("has_extras", true);
-    books.collection().insert_one(manual).await.unwrap();
-    let extras = doc! { "_id": ObjectId::new(), "book_id": 7, "buyers_extra": [4_i64, 5, 6, 7] };
-    books.extras_collection().insert_one(extras).await.unwrap();
-    books.push(&7, 8).await.unwrap();
-    assert_eq!(items(&books, 7).await, (0..9).collect::<Vec<_>>());
-    let split = books.split_existing().await.unwrap();
-    assert_eq!(split.moved, 1);
-    assert_eq!(items(&books, 7).await, (0..9).collect::<Vec<_>>(), "O5");
 }

@@ -13,7 +13,7 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 
 use crate::support::database::{documents, number};
-pub(crate) use crate::support::outliers::{fresh, verify};
+pub(crate) use crate::support::outliers::{fresh, remove, repaired, verify};
 
 /// A parent whose values are numbers, so that a value can say who pushed it.
 pub(crate) trait Book: Outlier<Id = i64, Item = i64> + Clone + Debug + PartialEq {

@@ -28,6 +28,7 @@ use crate::{
     outlier::events::{at_rest, counted},
     support::{
         database::{Live, Recorded, documents, interrupted, number},
+        outliers::{remove, repaired},
         tasks::JoinSet,
     },
 };
@@ -133,7 +134,7 @@ async fn call(books: &Outliers<Book>, n: usize) {
             }
         }
         1 => {
-            let removed = books.remove(&id, buyer.as_str()).into_future();
+            let removed = remove(books, &id, buyer.as_str());
             if let Ok(removed) = timeout(patience, removed).await {
                 removed.unwrap();
             }
@@ -217,12 +218,12 @@ async fn o1_calls_one_after_the_other_count_what_they_do(db: Live) {
     assert_eq!(total().await, 32);
     // One in the parent, one in the extras, and one that is in both.
     books.push(&5, "buyer0").await.unwrap();
-    assert!(books.remove(&5, "buyer1").await.unwrap());
-    assert!(books.remove(&5, "another7").await.unwrap());
+    assert!(remove(&books, &5, "buyer1").await.unwrap());
+    assert!(remove(&books, &5, "another7").await.unwrap());
     assert_eq!(total().await, 31);
-    assert!(books.remove(&5, "buyer0").await.unwrap());
+    assert!(remove(&books, &5, "buyer0").await.unwrap());
     assert_eq!(total().await, 29);
-    assert!(!books.remove(&5, "nobody").await.unwrap());
+    assert!(!remove(&books, &5, "nobody").await.unwrap());
     assert_eq!(totals(&books).await, BTreeMap::from([(5, 29)]));
 
     // A parent that is gone takes no extras, whoever knows it as an outlier.
@@ -300,7 +301,7 @@ async fn totals_follow_the_callers_transactions(db: Live) {
     session.start_transaction().await.unwrap();
     books.push(&1, "b").session(&mut session).await.unwrap();
     books
-        .remove(&1, "buyer0")
+        .remove_items(&1, Book::FIELDS.buyers.item().eq("buyer0"))
         .session(&mut session)
         .await
         .unwrap();
@@ -342,8 +343,8 @@ async fn o1_verify_finds_wrong_totals_and_repair_corrects_them(db: Live) {
     change(1, doc! { "$push": { "buyers": "by hand" } }).await;
     change(2, doc! { "$set": { "timesSold": "six" } }).await;
     // A removal from the parent leaves a total alone that is none.
-    books.remove(&0, "buyer0").await.unwrap();
-    books.remove(&2, "buyer0").await.unwrap();
+    remove(&books, &0, "buyer0").await.unwrap();
+    remove(&books, &2, "buyer0").await.unwrap();
 
     let mut problems = Book::verify(&db).await.unwrap().problems;
     let too_large = problems.remove(0);
@@ -385,14 +386,14 @@ async fn o1_a_total_that_is_missing_stays_missing_until_a_repair(db: Live) {
         parent.extend(wrong.clone().map(|total| ("timesSold".to_owned(), total)));
         parents.insert_one(parent).await.unwrap();
         books.push(&id, "c").await.unwrap();
-        assert!(books.remove(&id, "a").await.unwrap());
+        assert!(remove(&books, &id, "a").await.unwrap());
         // Of these, two go to the extras.
         assert_eq!(books.push_many(&id, ["d", "e", "f"]).await.unwrap(), 3);
         let known = Book::outliers(&db).await.unwrap();
         for pushed in ["g", "h"] {
             known.push(&id, pushed).await.unwrap();
         }
-        assert!(books.remove(&id, "h").await.unwrap());
+        assert!(remove(&books, &id, "h").await.unwrap());
         let is_none = |total: &Bson| !matches!(total, Bson::Int64(0..));
         match wrong {
             // A removal from the array sets it to zero.
@@ -404,7 +405,7 @@ async fn o1_a_total_that_is_missing_stays_missing_until_a_repair(db: Live) {
     let few = doc! { "$set": { "timesSold": 0_i64 } };
     let updated = parents.update_one(doc! { "_id": 0_i64 }, few).await;
     assert_eq!(updated.unwrap().modified_count, 1);
-    assert!(books.remove(&0, "g").await.unwrap());
+    assert!(remove(&books, &0, "g").await.unwrap());
     assert_eq!(total(0).await, Some(Bson::Int64(0)));
 
     assert_eq!(Book::repair(&db).await.unwrap().left, []);
@@ -438,8 +439,8 @@ async fn a_split_leaves_totals_as_they_are(db: Live) {
     books.insert(&book(1, 3)).await.unwrap();
     books.insert(&book(2, 9)).await.unwrap();
     let smaller = Smaller::outliers(&db).await.unwrap();
-    let progress = smaller.split_existing().await.unwrap();
-    assert_eq!((progress.done, progress.moved), (2, 4));
+    let done = repaired(&smaller).await.unwrap();
+    assert_eq!(done.repaired, [(Kind::TooLarge, 2)].into());
     assert_eq!(totals(&books).await, BTreeMap::from([(1, 3), (2, 9)]));
     smaller.push(&1, "new").await.unwrap();
     assert_eq!(totals(&books).await, BTreeMap::from([(1, 4), (2, 9)]));

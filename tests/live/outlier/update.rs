@@ -7,7 +7,7 @@ use bucket_runtime::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    outlier::support::{fresh, verify},
+    outlier::support::{fresh, remove, verify},
     support::{
         database::{Live, Recorded},
         tasks::JoinSet,
@@ -160,7 +160,7 @@ async fn updates_beside_pushes_lose_nothing(db: Live) {
                     1 => drop(users.push(&1, writer * 100 + n).await.unwrap()),
                     _ => {
                         users.push(&1, writer * 100 + n).await.unwrap();
-                        assert!(users.remove(&1, writer * 100 + n).await.unwrap());
+                        assert!(remove(&users, &1, writer * 100 + n).await.unwrap());
                     }
                 }
             }

@@ -11,7 +11,7 @@ use bucket_runtime::{
 };
 
 use crate::{
-    outlier::support::{Book, books, items, repair, survey},
+    outlier::support::{Book, books, items, remove, repair, repaired, survey},
     support::database::{Live, documents, number},
 };
 
@@ -58,7 +58,7 @@ async fn no_write_of_the_library_is_refused(db: Live) {
         books.push_many(&id, 200..220).await.unwrap();
     }
     books.push(&71, 9).await.unwrap();
-    books.split_existing().await.unwrap();
+    repaired(&books).await.unwrap();
     assert_eq!(items(&books, 71).await, Vec::from_iter(0..10));
     assert_eq!(
         items(&books, 70).await,
@@ -69,10 +69,10 @@ async fn no_write_of_the_library_is_refused(db: Live) {
     // may become empty.
     for value in (0..12).chain(100..110).step_by(2).chain(200..220) {
         for id in 0..4 {
-            let _ = books.remove(&id, value).await.unwrap();
+            let _ = remove(&books, &id, value).await.unwrap();
         }
     }
-    assert!(books.remove(&70, 101).await.unwrap());
+    assert!(remove(&books, &70, 101).await.unwrap());
     let pages = documents(&extras).await;
     assert!(pages.iter().any(|page| page.contains_key("sealed")));
     for id in 0..4 {

@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, fmt::Debug};
 
 use bucket_runtime::{
-    Filter, NewItem, Outlier, Outliers, WatchToken,
+    Filter, NewItem, Outlier, Outliers, ProblemKind, WatchToken,
     action::Watch,
     mongodb::bson::{Document, doc},
 };
@@ -13,7 +13,7 @@ use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    outlier::support::{Book, books, dense, fresh, items, stored},
+    outlier::support::{Book, books, dense, fresh, items, remove, repaired, stored},
     support::{database::Live, tasks::JoinSet},
 };
 
@@ -174,10 +174,10 @@ async fn only_pushes_come<T>(
     // An emptied parent and emptied extras are filled again.
     let mut pushed = vec![-1, -2, -3, -4, -5, -6, -7, -8, -9, -10];
     books.push_many(&7, [-1, -2]).await.unwrap();
-    assert!(books.remove(&7, -1).await.unwrap() && books.remove(&7, -2).await.unwrap());
+    assert!(remove(&books, &7, -1).await.unwrap() && remove(&books, &7, -2).await.unwrap());
     assert!(stored(books).await[&7].parent.is_empty());
     books.push_many(&7, (-8..=-3).rev()).await.unwrap();
-    assert!(books.remove(&7, -7).await.unwrap() && books.remove(&7, -8).await.unwrap());
+    assert!(remove(&books, &7, -7).await.unwrap() && remove(&books, &7, -8).await.unwrap());
     assert!(stored(books).await[&7].flagged && stored(books).await[&7].extras.is_empty());
     books.push_many(&7, [-9, -10]).await.unwrap();
     for n in 0..250 {
@@ -193,7 +193,7 @@ async fn only_pushes_come<T>(
         match choice {
             0..=4 if !removable.is_empty() => {
                 let value = removable[place % removable.len()];
-                assert!(books.remove(&7, value).await.unwrap());
+                assert!(remove(&books, &7, value).await.unwrap());
             }
             12 if !removable.is_empty() => {
                 let value = removable[place % removable.len()];
@@ -210,7 +210,7 @@ async fn only_pushes_come<T>(
                 pushed.extend([n * 10, n * 10 + 1]);
                 books.push_many(&7, [n * 10, n * 10 + 1]).await.unwrap();
             }
-            7 => drop(books.split_existing().await.unwrap()),
+            7 => drop(repaired(&books).await.unwrap()),
             8 if n % 3 == 0 => {
                 books.delete(&7).await.unwrap();
                 books.insert(&parent).await.unwrap();
@@ -275,7 +275,8 @@ async fn what_moves_to_extras_does_not_come_again(db: Live) {
     let push = doc! { "$push": { "buyers": { "$each": [5_i64, 6_i64] } } };
     raw.update_one(doc! { "_id": 1 }, push).await.unwrap();
     raw.insert_one(document(2, 12)).await.unwrap();
-    assert_eq!(books.split_existing().await.unwrap().moved, 2 + 9);
+    let repaired = repaired(&books).await.unwrap().repaired;
+    assert_eq!(repaired, [(ProblemKind::TooLarge, 2)].into());
     for parent in [1, 2] {
         books.push_many(&parent, [20, 21, 22, LAST]).await.unwrap();
     }

@@ -245,7 +245,8 @@ async fn every_call_of_the_outlier_pattern_has_its_twin(db: Live) {
         let recent = books.find(Book::FIELDS.year.gte(2020)).run().unwrap();
         let recent: Vec<_> = recent.map(|book| book.unwrap().document.id).collect();
         assert_eq!(recent, [2]);
-        assert!(books.remove(&1, "d").run().unwrap());
+        let d = Book::FIELDS.buyers.item().eq("d");
+        assert_eq!(books.remove_items(&1, d).run().unwrap(), 1);
         assert_eq!(books.count(&1).run().unwrap(), 6);
 
         // A parent that has grown without the library.
@@ -253,8 +254,6 @@ async fn every_call_of_the_outlier_pattern_has_its_twin(db: Live) {
         let grown = doc! { "_id": 4_i64, "year": 2020, "buyers": ["a", "b", "c", "d", "e"] };
         sales.insert_one(grown).run().unwrap();
         assert_eq!(Book::verify(&db).run().unwrap().problems.len(), 1);
-        assert_eq!(books.split_existing().run().unwrap().moved, 2);
-        assert_eq!(Book::verify(&db).run().unwrap().problems, []);
         assert_eq!(Book::repair(&db).run().unwrap().left, []);
         assert!(books.delete(&1).run().unwrap());
         assert!(!books.delete(&1).run().unwrap());

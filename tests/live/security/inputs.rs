@@ -199,7 +199,7 @@ impl Both {
         assert_eq!(lists.count(text).filter(!same()).await.unwrap(), 0);
         edit_list(lists, text, any).await;
         lists.push(text, any.clone()).await.unwrap();
-        assert!(lists.remove(text, any.clone()).await.unwrap());
+        assert_eq!(lists.remove_items(text, same()).await.unwrap(), 1);
         assert_eq!(lists.count(text).await.unwrap(), 0);
         assert!(lists.delete(text).await.unwrap());
     }

@@ -1,7 +1,7 @@
 //! Parents and extras of any struct.
 
 use bucket_runtime::{
-    Outlier, Outliers, Problem, Result,
+    EditManyError, Field, IdRef, Outlier, Outliers, Problem, RepairedOutliers, Result,
     mongodb::{Database, bson::Document},
 };
 
@@ -17,4 +17,19 @@ pub(crate) async fn fresh<T: Outlier>(db: &Database) -> Outliers<T> {
 pub(crate) async fn verify<T: Outlier>(of: &Outliers<T>) -> Result<Vec<Problem>> {
     let verified = T::verify_in(of.collection().clone(), of.extras_collection().clone()).await;
     verified.map(|verified| verified.problems)
+}
+
+/// Repairs the two collections.
+pub(crate) async fn repaired<T: Outlier>(of: &Outliers<T>) -> Result<RepairedOutliers> {
+    T::repair_in(of.collection().clone(), of.extras_collection().clone()).await
+}
+
+/// Removes all items of a parent that equal this one; returns whether there were any.
+pub(crate) async fn remove<T: Outlier>(
+    of: &Outliers<T>,
+    id: IdRef<'_, T>,
+    item: impl Into<T::Item>,
+) -> Result<bool, EditManyError> {
+    let equal = Field::<T::Item, T::Item>::new("").eq(item.into());
+    of.remove_items(id, equal).await.map(|removed| removed > 0)
 }

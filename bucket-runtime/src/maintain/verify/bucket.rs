@@ -69,9 +69,11 @@ impl Verifier {
         let held = count(items.into(), "item");
         add(!self.is_own_id(scope, facts), Kind::ForeignId, &|id| {
             let key = scope.key_text();
-            format!(
-                "no bucket of key {key:?} can have the _id {id}, so no read of the key finds it"
-            )
+            let so = match self.is_last_open {
+                true => "reads of the parent fail",
+                false => "no read of the key finds it",
+            };
+            format!("no bucket of key {key:?} can have the _id {id}, so {so}")
         });
         let is_wrong = whole(&facts.count) != Some(items.into());
         add(is_wrong, Kind::WrongCount, &|bucket| {

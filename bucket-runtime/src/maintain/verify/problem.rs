@@ -86,11 +86,12 @@ kinds! {
     /// G2: a bucket holds more items than the capacity, which has never changed.
     OverFull: ("G2", Advice("`migrate_from` divides its items anew, in another collection")),
         of outliers ("O4", Advice("push them again and delete it"));
-    /// G4, G5: no bucket of this key (and window) can have this `_id`. No read of the key finds it.
+    /// G4, G5: no bucket of this key (and window) can have this `_id`. No read of the key finds it; of extras, reads of the
+    /// parent fail.
     ForeignId: ("G4", Advice(
         "append its items again and delete it, or move it to another collection (`import_flat` reads items of \
          buckets by hand)"
-    )), of outliers ("O4", Advice("push its items again and delete it"));
+    )), of outliers ("O4", Repair("moves its items to documents of this library's, and deletes it"));
     /// G3: `sealed` is not the bucket's own `_id`, and may take the open bucket's place in the index.
     WrongSeal: ("G3", Repair("sets it"));
     /// G2: there is no array of items.

@@ -4,7 +4,7 @@ use mongodb::bson::{Bson, Document, doc};
 
 use super::ParentScope;
 use crate::{
-    protocol::command::{Update, equality, identity, identity_path},
+    protocol::command::{equality, identity, identity_path},
     value::element::value_size,
 };
 
@@ -26,25 +26,16 @@ impl ParentScope {
         Some(doc! { "$cond": [{ "$isArray": [&path] }, held, []] })
     }
 
-    /// The extras documents without a number, each with those of these items' identities that it holds.
-    pub(crate) fn held_by_unnumbered(&self, elements: &[Bson]) -> [Document; 2] {
-        self.held_by(self.unnumbered_extras(), elements)
-    }
-
     /// The extras documents that hold some of these items, each with the identities of those.
     pub(crate) fn held_by_extras(&self, elements: &[Bson]) -> [Document; 2] {
-        let mut filter = self.all_extras();
+        let mut filter = self.extras.all();
         if let Some(field) = self.spec.unique {
             let path = identity_path(self.spec.extra_items, field);
             filter.insert(path, doc! { "$in": identities(field, elements) });
         }
-        self.held_by(filter, elements)
-    }
-
-    fn held_by(&self, extras: Document, elements: &[Bson]) -> [Document; 2] {
         let held = self.held_identities(self.spec.extra_items, elements);
         [
-            doc! { "$match": extras },
+            doc! { "$match": filter },
             doc! { "$project": { "held": held } },
         ]
     }
@@ -64,17 +55,12 @@ impl ParentScope {
         (filter, vec![replace, self.mark_change(None)])
     }
 
-    /// Replaces the item with the same identity in an extras document without a number, which has no limit.
-    pub(crate) fn replace_in_unnumbered(&self, field: &str, element: Bson) -> Update {
-        let extras = self.unnumbered_extras();
-        let filter = with_identity(extras, self.spec.extra_items, field, &element);
-        let place = format!("{}.$", self.spec.extra_items);
-        Update::new(filter, doc! { "$set": { place: element } })
-    }
-
     /// The parent, if its array holds an item with this item's identity.
     pub(crate) fn with_identity(&self, field: &str, element: &Bson) -> Document {
-        with_identity(self.parent(), self.spec.items, field, element)
+        let identity = identity(field, element).unwrap_or(&Bson::Null);
+        let mut parent = self.parent();
+        parent.insert(identity_path(self.spec.items, field), equality(identity));
+        parent
     }
 
     /// The condition that the parent has room for this item in place of the one with its identity.
@@ -92,13 +78,6 @@ impl ParentScope {
 fn is_equal(field: &str, element: &Bson) -> Document {
     let of_element = doc! { "$ifNull": [format!("$$this.{field}"), null] };
     doc! { "$eq": [of_element, { "$literal": identity(field, element) }] }
-}
-
-/// Those of these documents whose array holds an item with this item's identity.
-fn with_identity(mut documents: Document, items: &str, field: &str, element: &Bson) -> Document {
-    let identity = identity(field, element).unwrap_or(&Bson::Null);
-    documents.insert(identity_path(items, field), equality(identity));
-    documents
 }
 
 /// The identities of these items.

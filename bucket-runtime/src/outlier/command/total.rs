@@ -2,7 +2,7 @@
 
 use mongodb::bson::{Bson, Document, doc};
 
-use super::{ParentScope, array_length, filter_elements, holds};
+use super::{ParentScope, array_length};
 use crate::{protocol::command::Update, schema::spec::OutlierSpec};
 
 impl ParentScope {
@@ -26,17 +26,6 @@ impl ParentScope {
         [
             doc! { "$match": self.parent() },
             doc! { "$project": { "total": total, "items": array_length(self.spec.items) } },
-        ]
-    }
-
-    /// Counts the items of the extras that equal a value.
-    pub(crate) fn count_equal(&self, value: &Bson) -> [Document; 2] {
-        let mut filter = self.all_extras();
-        filter.insert("$expr", holds(self.spec.extra_items, value));
-        let equal = doc! { "$size": filter_elements("$eq", self.spec.extra_items, value) };
-        [
-            doc! { "$match": filter },
-            doc! { "$group": { "_id": null, "items": { "$sum": equal } } },
         ]
     }
 }

@@ -10,7 +10,7 @@ use mongodb::{
 use super::{
     open::open_both,
     verify::{
-        KnownTwins, OutlierVerifier, UnverifiedOutliers,
+        OutlierVerifier, UnverifiedOutliers,
         rows::{count_of, id_of, rows},
     },
 };
@@ -18,6 +18,7 @@ use crate::{
     Result,
     maintain::verify::{Problem, ProblemKind},
     outlier::{Outlier, command::array_length},
+    protocol::{command::equality, range::Range},
 };
 
 /// The result of a repair; see [`Outlier::repair`](crate::Outlier::repair).
@@ -70,6 +71,8 @@ impl<T: Outlier> RepairOutliers<T> {
 
     pub(crate) async fn execute(self) -> Result<RepairedOutliers> {
         let mut verifier = self.outliers.check().await?;
+        let server = &verifier.extras.server;
+        server.needs_replica_set("repair").await?;
         // A parent can be split once its extras are in order, and have their indexes.
         let mut repaired = verifier.extras.repair().await?;
         let parents = verifier.outliers.collections.parents.clone();
@@ -80,11 +83,7 @@ impl<T: Outlier> RepairOutliers<T> {
             Err(error) => return Err(error),
         }
         let (mut deleted_items, mut refused) = (0, Vec::new());
-        for problem in verifier
-            .verify_parents(&mut KnownTwins::new())
-            .await?
-            .problems
-        {
+        for problem in verifier.verify().await?.problems {
             let kind = problem.kind;
             let solved = match &problem.ids[..] {
                 [parent] if kind == ProblemKind::NoParent && self.delete_orphans => {
@@ -116,10 +115,22 @@ impl<T: Outlier> RepairOutliers<T> {
 
 impl<T: Outlier> OutlierVerifier<T> {
     /// Solves a problem, if it is one of parents; returns whether it did.
-    async fn repair_parent(&self, kind: ProblemKind, parent: &Bson) -> Result<bool> {
-        let stored = || self.outliers.stored_parent(parent);
+    async fn repair_parent(&self, kind: ProblemKind, id: &Bson) -> Result<bool> {
+        let stored = || self.outliers.stored_parent(id);
         match (kind, T::SPEC.total) {
-            (ProblemKind::TooLarge, _) => Ok(stored()?.split().await? > 0),
+            (ProblemKind::TooLarge, _) => stored()?.split().await,
+            (ProblemKind::ForeignId, _) => {
+                let extras = self.extras.server.target();
+                let document = extras.find(doc! { "_id": equality(id) }, Range::unordered());
+                match document.read_primary().first(None).await? {
+                    Some(document) => {
+                        let parent = document.get(T::SPEC.reference).unwrap_or(&Bson::Null);
+                        self.outliers.stored_parent(parent)?.split().await
+                    }
+                    // It went together with another one of its parent.
+                    None => Ok(true),
+                }
+            }
             (ProblemKind::WrongTotal, Some(total)) => {
                 Ok(stored()?.recount(total, true).await?.is_some())
             }
@@ -142,7 +153,7 @@ impl<T: Outlier> OutlierVerifier<T> {
         let scope = &parent.scope;
         let length = array_length(scope.spec.extra_items);
         let read = [
-            doc! { "$match": scope.all_extras() },
+            doc! { "$match": scope.extras.all() },
             doc! { "$project": { "items": &length } },
         ];
         let found = rows(parent.extras(), read).await?;
@@ -152,7 +163,7 @@ impl<T: Outlier> OutlierVerifier<T> {
         let mut deleted = None;
         for row in found {
             let items = count_of(&row, "items");
-            let mut unchanged = scope.all_extras();
+            let mut unchanged = scope.extras.all();
             unchanged.insert("_id", id_of(&row));
             unchanged.insert("$expr", doc! { "$eq": [&length, items as i64] });
             if parent.extras().delete_one(unchanged, None).await? {

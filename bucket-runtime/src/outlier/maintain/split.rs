@@ -1,4 +1,4 @@
-//! Splits parents that have already grown too large.
+//! Splits a parent that is too large, and takes over its extras of other programs.
 
 pub(crate) mod buckets;
 
@@ -14,12 +14,10 @@ use self::buckets::pack;
 use crate::{
     Result,
     error::Kind,
-    outlier::{
-        Outlier, Outliers, command::oversize_parents, parent_handle::ParentHandle,
-        write::ITEMS_PER_COMPARISON,
-    },
+    outlier::{parent_handle::ParentHandle, write::ITEMS_PER_COMPARISON},
     protocol::{command::identity, range::Range},
     server::{
+        cursor,
         target::Target,
         transaction::{self, Attempt},
     },
@@ -29,111 +27,11 @@ use crate::{
     },
 };
 
-impl<T: Outlier> Outliers<T> {
-    /// Moves what exceeds the threshold or `max_bytes` to extras, for a collection whose documents have
-    /// grown already. Programs that use this library go on writing.
-    ///
-    /// It splits each parent in a transaction of its own, so it needs a replica set or a sharded cluster,
-    /// and every item is in one place whenever it stops. Call it again to go on. After a dropped future, a
-    /// task finishes the current parent.
-    ///
-    /// # Errors
-    ///
-    /// [`is_not_unique`](crate::Error::is_not_unique) if items are [`unique`](macro@crate::Outlier#unique), and two
-    /// of a parent have the same identity, or none. That parent stays as it is, as does one that the server refuses to
-    /// split; all others are split, and then the call returns the error of the first one.
-    ///
-    /// ```no_run
-    /// # use bucket_runtime::{Outlier, Outliers};
-    /// # async fn example<Book: Outlier>(books: Outliers<Book>) -> bucket_runtime::Result<()> {
-    /// let split = books.split_existing().on_progress(|at| println!("{}/{}", at.done, at.found)).await?;
-    /// println!("{} items moved", split.moved);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn split_existing(&self) -> SplitExisting<'static, T> {
-        SplitExisting {
-            outliers: self.clone(),
-            progress: Box::new(|_| {}),
-        }
-    }
-}
-
-/// The progress of a [`split_existing`](crate::Outliers::split_existing).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct SplitProgress {
-    /// How many parents were too large when the call began.
-    pub found: u64,
-    /// How many of them have been handled so far.
-    pub done: u64,
-    /// How many items were moved to extras so far.
-    pub moved: u64,
-}
-
-/// Builder of a split of all parents that are too large: await it; see
-/// [`Outliers::split_existing`](crate::Outliers::split_existing).
-#[must_use = "nothing is split until this is awaited"]
-pub struct SplitExisting<'p, T> {
-    outliers: Outliers<T>,
-    progress: Box<dyn FnMut(SplitProgress) + Send + 'p>,
-}
-
-impl<T: Outlier> SplitExisting<'_, T> {
-    /// Calls this at the beginning and after each parent.
-    pub fn on_progress<'p>(
-        self,
-        progress: impl FnMut(SplitProgress) + Send + 'p,
-    ) -> SplitExisting<'p, T> {
-        SplitExisting {
-            outliers: self.outliers,
-            progress: Box::new(progress),
-        }
-    }
-
-    pub(crate) async fn execute(self) -> Result<SplitProgress> {
-        let Self {
-            outliers,
-            mut progress,
-        } = self;
-        let parents = &outliers.collections.parents;
-        parents.needs_replica_set("split_existing").await?;
-        let parents = parents.target();
-        let oversize = oversize_parents(&T::SPEC);
-        let mut at = SplitProgress {
-            found: parents.count_documents(oversize.clone(), None).await?,
-            ..SplitProgress::default()
-        };
-        progress(at);
-        let mut rows = parents
-            .find(oversize, ids())
-            .cursor::<Document>(None)
-            .await?;
-        let mut refused = None;
-        while let Some(row) = rows.next_decoded().await? {
-            let id = row.get("_id").unwrap_or(&Bson::Null);
-            let split = async { outliers.stored_parent(id)?.split().await };
-            match split.await {
-                Ok(moved) => at.moved += moved,
-                Err(error) if error.is_fatal() => return Err(error),
-                Err(error) => refused = refused.or(Some(error)),
-            }
-            at.done += 1;
-            progress(at);
-        }
-        refused.map_or(Ok(at), Err)
-    }
-}
-
-/// The ids alone, in their order.
-fn ids() -> Range {
-    Range::oldest_first().project(doc! { "_id": 1 })
-}
-
 impl ParentHandle {
-    /// Splits the parent, in a transaction: all of it moves, or nothing does, and no reader sees it half
-    /// done. Returns how many items moved.
-    pub(super) async fn split(self) -> Result<u64> {
+    /// Moves what the parent has no room for, and the items of its extras of other programs, into buckets of ours, in a
+    /// transaction: all of it moves, or nothing does, and no reader sees it half done. Returns whether there was
+    /// anything to move.
+    pub(super) async fn split(self) -> Result<bool> {
         let server = self.collections.parents.clone();
         transaction::run(&server, SplitParent(self)).await
     }
@@ -144,25 +42,35 @@ impl ParentHandle {
 struct SplitParent(ParentHandle);
 
 impl Attempt for SplitParent {
-    type Output = u64;
+    type Output = bool;
 
-    fn attempt<'s>(&'s self, session: &'s mut ClientSession) -> BoxFuture<'s, Result<u64>> {
+    fn attempt<'s>(&'s self, session: &'s mut ClientSession) -> BoxFuture<'s, Result<bool>> {
         Box::pin(async move {
             let parent = &self.0;
-            let (kept, rest) = self.rest(session).await?;
-            if rest.is_empty() {
-                return Ok(0);
+            let Some((kept, mut items)) = self.own_items(session).await? else {
+                return Ok(false);
+            };
+            let (first, foreign) = self.extras_ids(session).await?;
+            if items.len() == kept && foreign.is_empty() {
+                return Ok(false);
             }
-            self.check_not_in_extras(&rest, session).await?;
-            let moved = rest.len() as u64;
-            self.move_out(rest, session).await?;
+            items.extend(self.take_out(foreign, session).await?);
+            parent.check_twins(&items)?;
+            let moved = items.split_off(kept);
+            self.check_not_in_extras(&moved, session).await?;
+            let buckets = pack(&parent.scope, first.as_deref(), &moved);
+            let exhausted = || Kind::IdsExhausted(first.unwrap_or_default());
+            let buckets = buckets.ok_or_else(|| parent.error(exhausted()))?;
+            if !buckets.is_empty() {
+                self.extras().insert_many(&buckets, session).await?;
+            }
             for update in [parent.scope.unset_flag(), parent.scope.cut(kept)] {
                 let target = parent.parent().store_no_items();
                 target.modify(update, &mut *session).await?;
             }
             // This only saves round trips, so it does no harm if the commit fails.
             parent.remember();
-            Ok(moved)
+            Ok(true)
         })
     }
 }
@@ -173,20 +81,63 @@ impl SplitParent {
         self.0.extras().store_no_items()
     }
 
-    /// Moves items to the extras, before the existing ones.
-    async fn move_out(&self, items: Array, session: &mut ClientSession) -> Result<()> {
-        let scope = &self.0.scope;
-        // Reads return the manual's extras documents first, so the first of these takes the items.
-        if let Some(id) = self.first_id(scope.unnumbered_extras(), session).await? {
-            let put = scope.put_before(id, items);
-            return self.extras().modify(put, session).await.map(drop);
+    /// Reads the parent's own items, and how many of them it keeps; `None` if there is no such parent.
+    async fn own_items(&self, session: &mut ClientSession) -> Result<Option<(usize, Array)>> {
+        let Self(parent) = self;
+        let range = Range {
+            limit: Some(1),
+            ..Range::unordered()
+        };
+        let target = parent.parent();
+        let found = target.find(parent.scope.parent(), range);
+        let found: Vec<RawDocumentBuf> = found.rows(Some(session)).await?;
+        let Some(found) = found.first() else {
+            return Ok(None);
+        };
+        // serde would read payloads with keys such as `$oid` as values of other types.
+        let document = Document::try_from(&**found);
+        let mut document = document.map_err(|error| target.read_error(error.into()))?;
+        let items = document.get_array_mut(parent.scope.spec.items);
+        let items = items.map_or_else(|_| Array::new(), std::mem::take);
+        let kept = (parent.scope).count_fitting(0, document_size(&document), &items);
+        Ok(Some((kept, items)))
+    }
+
+    /// The id of our first extras document, and the ids of those of other programs, in their order.
+    async fn extras_ids(&self, session: &mut ClientSession) -> Result<(Option<String>, Vec<Bson>)> {
+        let extras = &self.0.scope.extras;
+        let ids = Range::oldest_first().project(doc! { "_id": 1 });
+        let rows = self.extras().find(extras.all(), ids);
+        let (mut first, mut foreign) = (None, Vec::new());
+        for mut row in rows.rows::<Document>(Some(session)).await? {
+            match row.remove("_id").unwrap_or(Bson::Null) {
+                Bson::String(id) if extras.owns(&id) => first = first.or(Some(id)),
+                id => foreign.push(id),
+            }
         }
-        let first = self.first_id(scope.extras.all(), session).await?;
-        let next = first.as_ref().map(|id| id.as_str().unwrap_or_default());
-        let buckets = pack(scope, next, &items);
-        let foreign = || Kind::ForeignId(first.unwrap_or(Bson::Null).to_string());
-        let buckets = buckets.ok_or_else(|| self.0.error(foreign()))?;
-        self.extras().insert_many(&buckets, session).await
+        Ok((first, foreign))
+    }
+
+    /// Deletes extras of other programs, and returns their items.
+    async fn take_out(&self, ids: Vec<Bson>, session: &mut ClientSession) -> Result<Array> {
+        if ids.is_empty() {
+            return Ok(Array::new());
+        }
+        let mut documents = self.0.scope.extras.all();
+        documents.insert("_id", doc! { "$in": ids });
+        let found = (self.extras()).find(documents.clone(), Range::oldest_first());
+        let found: Vec<RawDocumentBuf> = found.rows(Some(&mut *session)).await?;
+        let mut taken = Array::new();
+        for row in found {
+            let document = Document::try_from(&*row).ok();
+            let items = document.and_then(|mut it| it.remove(self.0.scope.spec.extra_items));
+            let Some(Bson::Array(items)) = items else {
+                return Err((self.extras()).error(Kind::Deserialize(cursor::id(&row))));
+            };
+            taken.extend(items);
+        }
+        self.extras().delete_many(documents, Some(session)).await?;
+        Ok(taken)
     }
 
     /// An error if the extras hold an item with the identity of one that is to move there.
@@ -210,41 +161,5 @@ impl SplitParent {
             }
         }
         Ok(())
-    }
-
-    /// The smallest id among extras documents.
-    async fn first_id(
-        &self,
-        filter: Document,
-        session: &mut ClientSession,
-    ) -> Result<Option<Bson>> {
-        let first = self.extras().find(filter, ids()).first(Some(session));
-        Ok(first.await?.and_then(|mut first| first.remove("_id")))
-    }
-
-    /// Reads how many items the parent keeps, and the remaining items.
-    async fn rest(&self, session: &mut ClientSession) -> Result<(usize, Array)> {
-        let Self(parent) = self;
-        let range = Range {
-            limit: Some(1),
-            ..Range::unordered()
-        };
-        let target = parent.parent();
-        let found = target.find(parent.scope.parent(), range);
-        let found: Vec<RawDocumentBuf> = found.rows(Some(session)).await?;
-        let Some(found) = found.first() else {
-            return Ok((0, Array::new()));
-        };
-        // serde would read payloads with keys such as `$oid` as values of other types.
-        let document = Document::try_from(&**found);
-        let mut document = document.map_err(|error| target.read_error(error.into()))?;
-        let Ok(items) = document.get_array_mut(parent.scope.spec.items) else {
-            return Ok((0, Array::new()));
-        };
-        let mut items = std::mem::take(items);
-        parent.check_twins(&items)?;
-        let kept = (parent.scope).count_fitting(0, document_size(&document), &items);
-        let rest = items.split_off(kept);
-        Ok((kept, rest))
     }
 }

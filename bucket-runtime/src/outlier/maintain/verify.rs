@@ -13,7 +13,6 @@ use mongodb::{
 };
 
 use self::rows::{id_of, of_parent, rows};
-pub(super) use self::twins::KnownTwins;
 use crate::{
     Error, Result,
     error::{Kind, count},
@@ -102,26 +101,18 @@ impl<T: Outlier> OutlierVerifier<T> {
     const SPEC: &'static OutlierSpec = &T::SPEC;
 
     pub(super) async fn verify(&self) -> Result<VerifiedOutliers> {
-        let mut twins = KnownTwins::new();
-        let mut verified = self.verify_parents(&mut twins).await?;
-        let of_buckets = self.extras.problems().await?.into_iter();
-        (verified.problems).extend(of_buckets.map(Problem::in_extras));
-        let extras = &self.extras.server;
-        (verified.problems).extend(extras::verify_uncounted::<T>(extras).await?);
-        let twins = twins::find_in_extras::<T>(extras.target(), &twins);
-        let twins = twins.await?;
-        verified.problems.extend(twins);
-        extras::count(extras, Self::SPEC, &mut verified).await?;
-        Ok(verified)
-    }
-
-    /// The problems of parents, and of extras that concern parents.
-    pub(super) async fn verify_parents(&self, twins: &mut KnownTwins) -> Result<VerifiedOutliers> {
         let mut verified = VerifiedOutliers::default();
-        parents::verify(&self.outliers, &mut verified, twins).await?;
+        let known = parents::verify(&self.outliers, &mut verified).await?;
         let collections = &self.outliers.collections;
         (verified.problems).extend(extras::find_lonely::<T>(collections).await?);
         verified.problems.extend(self.find_wrong_totals().await?);
+        let of_buckets = self.extras.problems().await?.into_iter();
+        (verified.problems).extend(of_buckets.map(Problem::in_extras));
+        let extras = &self.extras.server;
+        (verified.problems).extend(extras::verify_uncounted(&self.outliers).await?);
+        let twins = twins::find_in_extras::<T>(extras.target(), &known);
+        verified.problems.extend(twins.await?);
+        extras::count(extras, Self::SPEC, &mut verified).await?;
         Ok(verified)
     }
 

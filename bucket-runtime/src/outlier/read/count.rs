@@ -82,7 +82,7 @@ impl<'s, T: Outlier> CountParentItems<'s, T> {
         let scope = &parent.scope;
         let extras = match query.filter.is_everything() {
             true => scope.count_extras().to_vec(),
-            false => query.count_of(scope.extras.spec, scope.all_extras()),
+            false => query.count(scope.extras.spec, Some(&scope.extras)),
         };
         Ok(own + parent.extras().pipeline(extras).sum(session).await?)
     }

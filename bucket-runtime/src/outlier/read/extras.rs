@@ -3,22 +3,20 @@
 use std::{
     pin::Pin,
     task::{Context, Poll},
-    vec::IntoIter,
 };
 
 use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
-use mongodb::ClientSession;
+use mongodb::bson::RawDocument;
 
 use super::{
     item_form::ParentItemForm,
-    list::Section,
     parent::ParentForm,
     parent_read::{ParentRead, parent_read_settings},
 };
 use crate::{
     Result,
     outlier::{IdRef, Outlier, Outliers, extra::ExtraItem, parent_handle::ParentHandle},
-    protocol::{query::Query, range::Range},
+    protocol::query::Query,
     server::cursor::DocumentCursor,
     value::{stored_bucket::StoredBucket, unreadable::OnUnreadable},
 };
@@ -102,24 +100,19 @@ async fn open_extras<'s, F: ParentItemForm>(
         on_unreadable,
         ..
     } = read;
-    let all = Section::all(newest_first)
-        .iter()
-        .copied()
-        .filter(|section| !section.is_own());
     let query = Query {
         newest_first,
         names: F::names(),
         ..Query::everything()
     };
-    let mut reader: ExtrasReader<'s, F> = ExtrasReader {
-        sections: Vec::from_iter(all).into_iter(),
-        range: query.bucket_range(parent.scope.extras.spec),
+    let scope = &parent.scope.extras;
+    let extras = parent.extras();
+    let rows = extras.find(scope.all(), query.bucket_range(scope.spec));
+    let reader: ExtrasReader<'s, F> = ExtrasReader {
+        rows: rows.cursor(session).await?,
         parent,
-        rows: None,
-        session,
         on_unreadable,
     };
-    reader.open_next().await?;
     Ok(ExtrasStream(try_unfold(reader, ExtrasReader::next).boxed()))
 }
 
@@ -130,45 +123,21 @@ type ExtrasCursor<'s, F> = DocumentCursor<
 >;
 
 /// A read of a parent's extras under way.
-///
-/// The documents without a number, which the manual's commands wrote, come before ours. It takes two finds:
-/// their ids have different types, and the server sorts by type before value.
 struct ExtrasReader<'s, F: ParentItemForm> {
-    /// The sections that are still to be read.
-    sections: IntoIter<Section>,
-    range: Range,
     parent: ParentHandle,
-    rows: Option<ExtrasCursor<'s, F>>,
-    /// The session, while no cursor has it.
-    session: Option<&'s mut ClientSession>,
+    rows: ExtrasCursor<'s, F>,
     on_unreadable: Option<OnUnreadable<'s>>,
 }
 
 impl<F: ParentItemForm> ExtrasReader<'_, F> {
     async fn next(mut self) -> Result<Option<(ExtrasBucket<F::Item>, Self)>> {
-        while let Some(rows) = &mut self.rows {
-            let next = rows.next_bucket(self.on_unreadable.as_mut()).await?;
-            if let Some(StoredBucket { id, elements, .. }) = next {
-                let items = elements.into_iter().map(F::item).collect();
-                return Ok(Some((ExtrasBucket { id, items }, self)));
-            }
-            let calls = rows.calls().clone();
-            calls.carry(self.open_next()).await?;
-        }
-        Ok(None)
-    }
-
-    /// Finds the documents of the next section, in the order of their ids, if there is one.
-    async fn open_next(&mut self) -> Result<()> {
-        if let Some(rows) = self.rows.take() {
-            self.session = rows.into_session();
-        }
-        let Some(section) = self.sections.next() else {
-            return Ok(());
+        let check = |row: &RawDocument| self.parent.check_extras_document(row);
+        let next = (self.rows).next_bucket_and(self.on_unreadable.as_mut(), check);
+        let Some((StoredBucket { id, elements, .. }, checked)) = next.await? else {
+            return Ok(None);
         };
-        let extras = self.parent.extras();
-        let found = extras.find(section.documents(&self.parent.scope), self.range.clone());
-        self.rows = Some(found.cursor(self.session.take()).await?);
-        Ok(())
+        checked?;
+        let items = elements.into_iter().map(F::item).collect();
+        Ok(Some((ExtrasBucket { id, items }, self)))
     }
 }

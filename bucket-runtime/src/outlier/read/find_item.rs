@@ -14,7 +14,7 @@ impl<T: Outlier> Outliers<T> {
     /// The first item of a parent that matches, and where it is: in the parent or in its extras. `None` if no
     /// item matches, or if there is no such parent.
     ///
-    /// One round trip if the parent holds it or has no extras, else up to three. The server sends no other item;
+    /// One round trip if the parent holds it or has no extras, else two. The server sends no other item;
     /// [`ParentItems::filter`](crate::action::ParentItems::filter) says which extras it visits.
     ///
     /// ```no_run

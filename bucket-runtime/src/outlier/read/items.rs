@@ -140,8 +140,8 @@ impl<'s, T: Outlier, F> ParentItems<'s, T, F> {
 
     /// Skips the first items (of those that match).
     ///
-    /// The server reads the documents of these items, and counts the items one by one; up to two more round
-    /// trips count the extras. For pages far from the start take the tokens of
+    /// The server reads the documents of these items, and counts the items one by one; newest first, one more round
+    /// trip counts the extras. For pages far from the start take the tokens of
     /// [`page_of_items`](Self::page_of_items).
     pub fn skip(mut self, items: u64) -> Self {
         self.1.skip = items;

@@ -1,9 +1,8 @@
 //! The list of a parent's items that a read goes through, and its sections. A token belongs to one list.
 
-use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use mongodb::{
     ClientSession,
-    bson::{Bson, Document, RawBsonRef, RawDocument, RawDocumentBuf, doc},
+    bson::{RawBsonRef, RawDocument, RawDocumentBuf, doc},
     error::Error as DriverError,
 };
 use serde::de::DeserializeOwned;
@@ -11,10 +10,7 @@ use serde::de::DeserializeOwned;
 use crate::{
     Result,
     error::Kind,
-    outlier::{
-        command::{OwnItems, ParentScope},
-        parent_handle::ParentHandle,
-    },
+    outlier::{command::OwnItems, parent_handle::ParentHandle},
     protocol::query::{ItemPosition, Query, QueryStart},
     read::items::ItemToken,
     server::{cursor::DocumentCursor, target::Target},
@@ -24,9 +20,6 @@ use crate::{
         unreadable::read_value,
     },
 };
-
-/// The first character of the text of a document without a number. Numbers begin with a digit or `-`.
-const UNNUMBERED: char = '_';
 
 /// The items of a parent that match a query.
 pub(super) struct ParentList {
@@ -41,10 +34,7 @@ pub(super) enum Section {
     Own,
     /// The parent's own array, unless the parent is flagged.
     OwnUnlessFlagged,
-    /// The extras documents that the manual's commands wrote.
-    Unnumbered,
-    /// The extras documents that are our buckets.
-    Numbered,
+    Extras,
 }
 
 /// A row: one item of a section.
@@ -62,27 +52,13 @@ impl Section {
     /// only if there are no others.
     pub(super) fn all(newest_first: bool) -> &'static [Self] {
         match newest_first {
-            false => &[Self::Own, Self::Unnumbered, Self::Numbered],
-            true => &[
-                Self::OwnUnlessFlagged,
-                Self::Numbered,
-                Self::Unnumbered,
-                Self::Own,
-            ],
+            false => &[Self::Own, Self::Extras],
+            true => &[Self::OwnUnlessFlagged, Self::Extras, Self::Own],
         }
     }
 
     pub(super) fn is_own(self) -> bool {
-        matches!(self, Self::Own | Self::OwnUnlessFlagged)
-    }
-
-    /// The documents of the section.
-    pub(super) fn documents(self, scope: &ParentScope) -> Document {
-        match self {
-            Self::Own | Self::OwnUnlessFlagged => scope.parent(),
-            Self::Unnumbered => scope.unnumbered_extras(),
-            Self::Numbered => scope.extras.all(),
-        }
+        self != Self::Extras
     }
 }
 
@@ -115,13 +91,7 @@ impl ParentList {
                 let whole = scope.whole_parent(query, asked);
                 target.items(whole, unwound, session).await
             }
-            Section::Unnumbered => {
-                let cut = start.zip(at);
-                let cut = cut.map(|(start, at)| self.id(section, &start.id).map(|id| (id, at)));
-                let unwound = query.items_of(spec, section.documents(scope), cut.transpose()?);
-                target.pipeline(unwound).cursor(session).await
-            }
-            Section::Numbered => {
+            Section::Extras => {
                 let key = Some(&scope.extras.key);
                 let unwound = || query.pipeline(spec, key, start);
                 let whole = query.whole_buckets(spec, key, start);
@@ -134,7 +104,7 @@ impl ParentList {
     pub(super) fn start(&self, section: Section, position: &ItemPosition) -> QueryStart {
         let start = position.start(self.query.newest_first);
         match section {
-            Section::Numbered => QueryStart {
+            Section::Extras => QueryStart {
                 id: self.parent.scope.extras.id(&start.id),
                 ..start
             },
@@ -154,9 +124,8 @@ impl ParentList {
         let pipeline = match section.is_own() {
             true => scope.own_items(&query, OwnItems::All),
             false => {
-                let mut document = scope.all_extras();
-                document.insert("_id", doc! { "$eq": self.id(section, &position.bucket)? });
-                query.items_of(scope.extras.spec, document, None)
+                let document = scope.extras.bucket(&scope.extras.id(&position.bucket));
+                query.items_of(scope.extras.spec, document)
             }
         };
         let rows = self.target(section).pipeline(pipeline);
@@ -168,15 +137,11 @@ impl ParentList {
         Ok(elements)
     }
 
-    /// Counts the items of a section of the extras that match.
-    pub(super) async fn count(
-        &self,
-        section: Section,
-        session: Option<&mut ClientSession>,
-    ) -> Result<u64> {
-        let scope = &self.parent.scope;
-        let count = (self.query).count_of(scope.extras.spec, section.documents(scope));
-        self.target(section).pipeline(count).sum(session).await
+    /// Counts the items of the extras that match.
+    pub(super) async fn count_extras(&self, session: Option<&mut ClientSession>) -> Result<u64> {
+        let extras = &self.parent.scope.extras;
+        let count = self.query.count(extras.spec, Some(extras));
+        self.parent.extras().pipeline(count).sum(session).await
     }
 
     /// The only element of a row: the number of elements before it, and its fingerprint.
@@ -219,18 +184,17 @@ impl ParentList {
 }
 
 /// Tokens, and the documents that positions are in. A position has such a document as text: nothing for the
-/// parent, the number of a numbered one, and the bytes of any other id.
+/// parent, and the number of an extras document.
 impl ParentList {
     /// The section and the position of a token, if the token belongs to this list.
     pub(super) fn position(&self, token: &ItemToken) -> Result<(Section, ItemPosition)> {
+        if token.list != self.fingerprint() {
+            return Err(self.parent.error(Kind::TokenMismatch));
+        }
         let position = token.position.clone();
-        let section = match position.bucket.chars().next() {
-            _ if token.list != self.fingerprint() => {
-                return Err(self.parent.error(Kind::TokenMismatch));
-            }
-            None => Section::Own,
-            Some(UNNUMBERED) => Section::Unnumbered,
-            Some(_) => Section::Numbered,
+        let section = match position.bucket.is_empty() {
+            true => Section::Own,
+            false => Section::Extras,
         };
         Ok((section, position))
     }
@@ -247,30 +211,11 @@ impl ParentList {
     pub(super) fn document_of(&self, section: Section, row: &RawDocument) -> Option<String> {
         match section {
             Section::Own | Section::OwnUnlessFlagged => Some(String::new()),
-            Section::Numbered => {
+            Section::Extras => {
                 let prefix = self.parent.scope.extras.prefix.as_str();
                 Some(row.get_str("_id").ok()?.strip_prefix(prefix)?.to_owned())
             }
-            Section::Unnumbered => {
-                let id = Bson::try_from(row.get("_id").ok()??).ok()?;
-                let bytes = bytes::write(&doc! { "": id }).ok()?;
-                Some(format!("{UNNUMBERED}{}", URL_SAFE_NO_PAD.encode(bytes)))
-            }
         }
-    }
-
-    /// The id of an extras document that is given as text; an error if that is no such text.
-    fn id(&self, section: Section, text: &str) -> Result<Bson> {
-        if section == Section::Numbered {
-            return Ok(self.parent.scope.extras.id(text).into());
-        }
-        let id = || {
-            let bytes = URL_SAFE_NO_PAD
-                .decode(text.strip_prefix(UNNUMBERED)?)
-                .ok()?;
-            bytes::read::<Document>(&bytes).ok()?.remove("")
-        };
-        id().ok_or_else(|| self.parent.error(Kind::TokenMismatch))
     }
 
     /// Identifies this list.

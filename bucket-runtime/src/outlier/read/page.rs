@@ -16,14 +16,12 @@ use crate::{
 /// Builder of a read of one page of a parent's items: await it; see [`ParentItems::page_of_items`]. The output
 /// is an [`ItemPage`].
 ///
-/// One round trip for a parent without extras, and for a page from a token on that lies within one document or
-/// our extras; one more for each further section: the parent, extras of other programs, ours. Two more if items
-/// before the token's place were removed from its document.
+/// One round trip for a parent without extras, and for a page from a token on that lies within the parent or its
+/// extras; one more for a page of both. Two more if items before the token's place were removed from its document.
 ///
 /// A token holds its place as [`ItemToken`] says: among the parent's own items as well as among the extras, and
 /// where items are equal in all fields, by their number alone. Moving items to extras by
-/// [`split_existing`](crate::Outliers::split_existing) changes their places: a token from before it leads near
-/// its place.
+/// [`repair`](crate::Outlier::repair) changes their places: a token from before it leads near its place.
 ///
 /// [`ParentItems::page_of_items`]: crate::action::ParentItems::page_of_items
 #[must_use = "a page is read when this is awaited"]

@@ -1,7 +1,6 @@
 //! A read of single items of a parent, section after section: with a filter, a limit, a skip or a token.
 //!
-//! The sections are the parent's array, extras without a number, and ours, each read by a command of its own. The
-//! first command must show at once the items and whether the parent is flagged, or pushes between two reads would
+//! The sections are the parent's array and the extras, each read by a command of its own. The first command must show at once the items and whether the parent is flagged, or pushes between two reads would
 //! go unseen; so a row behind the items bears the flag, even where a filter leaves no item
 //! (`outlier/command/items.rs`). Newest first, the parent's array comes last if it is flagged, and then the first
 //! command sends none of it.
@@ -10,7 +9,10 @@ mod place;
 
 use std::collections::VecDeque;
 
-use mongodb::{ClientSession, bson::RawDocumentBuf};
+use mongodb::{
+    ClientSession,
+    bson::{RawDocument, RawDocumentBuf},
+};
 
 use serde::de::DeserializeOwned;
 
@@ -107,6 +109,7 @@ impl<'s> ParentRows<'s> {
                 self.end_section();
                 continue;
             };
+            self.check_document(&bytes)?;
             self.is_flagged |= bytes.get_bool(SEALED).unwrap_or(false);
             let number = self.list.parent.scope.number_in(&bytes);
             if std::mem::take(&mut self.skips_own) {
@@ -155,6 +158,14 @@ impl<'s> ParentRows<'s> {
                 Ok(None)
             }
             (Err(error), None) => Err(error),
+        }
+    }
+
+    /// An error if the row's document is not one of this section.
+    fn check_document(&self, row: &RawDocument) -> Result<()> {
+        match self.section.is_own() {
+            true => Ok(()),
+            false => self.list.parent.check_extras_document(row),
         }
     }
 
@@ -209,14 +220,13 @@ impl<'s> ParentRows<'s> {
         Ok(false)
     }
 
-    /// Whether all matching items of the section are skipped, which takes a count of them where other sections
-    /// follow.
+    /// Whether all matching extras are skipped, which takes a count of them where the parent's own items follow.
     async fn skip_section(&mut self) -> Result<bool> {
         if self.sections.is_empty() {
             return Ok(false);
         }
         let session = self.session.as_deref_mut();
-        let count = self.list.count(self.section, session).await?;
+        let count = self.list.count_extras(session).await?;
         let is_skipped = count <= self.skip;
         if is_skipped {
             self.skip -= count;

@@ -17,6 +17,7 @@ use crate::{
         Watch,
         event::{self, AppendMarks},
     },
+    schema::id,
     server::{
         target::{OwnedTarget, Target},
         watch::Watched,
@@ -56,7 +57,7 @@ impl<T: Outlier> Outliers<T> {
     /// ```
     ///
     /// The items of a parent that is inserted meanwhile are new. Edits, removals and deletions give no items, nor
-    /// does a move of items from a parent to its extras (`split_existing`, `repair`). One change looks like a push: an
+    /// does a move of items by `repair`. One change looks like a push: an
     /// edit of the own array of an outlier, or a removal from it, can give the items that are left in it.
     ///
     /// Extras documents that other programs wrote as the manual does give none, since their events do not name the
@@ -169,8 +170,8 @@ fn pushed_to_extras<T: Outlier>(
 ) -> Result<Vec<ExtraItem<T>>> {
     let is_new = match event::document_id(&event) {
         Bson::String(id) => {
-            let number = id.rsplit_once('_').map_or("", |(_, number)| number);
-            event.operation_type != OperationType::Insert || !number.starts_with('-')
+            let number = id.rsplit_once('_').and_then(|(_, it)| id::parse_signed(it));
+            number.is_some_and(|it| event.operation_type != OperationType::Insert || it >= 0)
         }
         _ => false,
     };

@@ -45,7 +45,7 @@ impl<'s> Delete<'s> {
         parent.forget();
         let deleted = (parent.parent()).delete_one(parent.scope.parent(), session.as_deref_mut());
         let existed = deleted.await?;
-        let extras = (parent.extras()).delete_many(parent.scope.all_extras(), session);
+        let extras = (parent.extras()).delete_many(parent.scope.extras.all(), session);
         extras.await.map_err(|error| match existed {
             true => error.in_doubt(),
             false => error,

@@ -41,12 +41,14 @@ impl<T: Outlier> Outliers<T> {
     /// # }
     /// ```
     ///
-    /// The parent keeps its flag and its free room, and extras documents stay with their numbers, as by
-    /// [`remove`](Self::remove). A [total](macro@crate::Outlier#total) stays right: the update that removes an
+    /// The parent keeps its flag and its free room: further items still go to the extras, which keeps their order. An
+    /// extras document that becomes empty is deleted if it is the one that takes further items; the others stay, with
+    /// their numbers. A [total](macro@crate::Outlier#total) stays right: the update that removes an
     /// item of the parent's array also counts, and a removal from the extras is a transaction.
     ///
-    /// Round trips: two if the parent holds the item, one if no item matches and there are no extras; four if it is
-    /// among the extras, and with a total two more. If another writer changes the item in between, the two of its
+    /// Round trips: two if the parent holds the item, one if no item matches and there are no extras; three if it is
+    /// among the extras, with a total five; one more where items are `unique`, until the handle knows the parent as an
+    /// outlier. If another writer changes the item in between, the two of its
     /// document are repeated.
     ///
     /// A dropped future leaves the item removed or not removed, and the total right.
@@ -93,7 +95,7 @@ impl<T: Outlier> Outliers<T> {
     /// If another writer changes the item in between, it is read and changed again, so no other change is lost; the
     /// closure is then called again.
     ///
-    /// Round trips: two if the parent holds the item, four if it is among the extras, and two more for each such
+    /// Round trips: two if the parent holds the item, three if it is among the extras, and two more for each such
     /// repetition; one less if the closure changes nothing. A dropped future leaves the item either unchanged or
     /// changed.
     ///

@@ -3,13 +3,13 @@
 //! An array takes nothing more once its parent is flagged. So an item that a flagged parent's array does not hold
 //! is never in it later, and from then on the unique index of the extras is enough.
 
-use mongodb::{ClientSession, bson::Document};
+use mongodb::ClientSession;
 
 use super::waiting_items::WaitingItems;
 use crate::{
     Result,
     error::Kind,
-    outlier::parent_handle::{ParentHandle, ParentState, held},
+    outlier::parent_handle::{ParentHandle, ParentState},
     write::engine::COMMAND_BYTES,
 };
 
@@ -37,7 +37,7 @@ impl ParentHandle {
             let fitting = (self.scope).count_fitting(state.length, state.bytes, &items.elements);
             let fitting = fitting.clamp(1, most);
             let is_pushed = match is_outlier {
-                true => (self.push_to_outlier(field, items, most, session.as_deref_mut())).await?,
+                true => (self.push_to_outlier(items, most, session.as_deref_mut())).await?,
                 false => {
                     let session = session.as_deref_mut();
                     self.push_to_array(items, fitting, &state, session).await?
@@ -69,7 +69,6 @@ impl ParentHandle {
     /// appends these to its extras.
     async fn push_to_outlier(
         &self,
-        field: &'static str,
         items: &mut WaitingItems,
         first: usize,
         mut session: Option<&mut ClientSession>,
@@ -80,35 +79,11 @@ impl ParentHandle {
             return Ok(false);
         }
         let later = items.take_from(first);
-        let found = self.remove_in_unnumbered(field, items, session.as_deref_mut());
-        let pushed = match found.await {
+        let pushed = match self.check_extras(session.as_deref_mut()).await {
             Ok(()) => self.extend(items, session).await,
             Err(error) => Err(error),
         };
         items.put_back(later);
         pushed.map(|()| true)
-    }
-
-    /// Removes the items that extras documents without a number hold, which the unique index does not see. Only
-    /// the manual's commands write such documents, so a parent that has none never gets one.
-    async fn remove_in_unnumbered(
-        &self,
-        field: &'static str,
-        items: &mut WaitingItems,
-        session: Option<&mut ClientSession>,
-    ) -> Result<()> {
-        if self.is_known() {
-            return Ok(());
-        }
-        let unnumbered = self.scope.held_by_unnumbered(&items.elements);
-        let unnumbered = self.extras().pipeline(unnumbered).read_primary();
-        let unnumbered: Vec<Document> = unnumbered.rows(session).await?;
-        if unnumbered.is_empty() {
-            self.remember();
-        }
-        for document in &unnumbered {
-            items.remove_held(field, &held(document));
-        }
-        Ok(())
     }
 }

@@ -162,17 +162,7 @@ impl ParentHandle {
             server: self.collections.extras.server.clone(),
             scope: self.scope.extras.clone(),
         };
-        let replaced =
-            replace_by_identity::<ExtraItem<T>>(reader, field, element, session.as_deref_mut());
-        if replaced.await? {
-            return Ok(true);
-        }
-        // A parent that is known has no extras documents without a number.
-        if self.is_known() {
-            return Ok(false);
-        }
-        let replace = || self.scope.replace_in_unnumbered(field, element.clone());
-        self.extras().update(replace, session).await
+        replace_by_identity::<ExtraItem<T>>(reader, field, element, session).await
     }
 
     /// An error if the parent's array holds the item, and the parent has no room for what it grows by.

@@ -76,9 +76,10 @@ mod tests {
     #[test]
     fn conditions_that_are_combined_are_each_satisfied_by_an_element() {
         let [item, document] = both(ITEM.gt(5).and(!ITEM.eq(7)));
-        let not = doc! { "$nor": [{ "items": { "$eq": 7_i64 } }] };
+        let seven = doc! { "$eq": 7_i64, "$not": { "$elemMatch": { "$eq": 7_i64 } } };
+        let not = doc! { "$nor": [{ "items": &seven }] };
         assert_eq!(item, doc! { "$and": [{ "items": { "$gt": 5_i64 } }, not] });
-        let not = doc! { "items": { "$elemMatch": { "$not": { "$eq": 7_i64 } } } };
+        let not = doc! { "items": { "$elemMatch": { "$not": seven } } };
         let greater = doc! { "items": { "$elemMatch": { "$gt": 5_i64 } } };
         assert_eq!(document, doc! { "$and": [greater, not] });
         assert!(!ITEM.gt(5).and(ITEM.lt(7)).node.is_decided_by_buckets());

@@ -5,30 +5,14 @@ use mongodb::bson::{Bson, Document, doc};
 use super::{Query, clamped, limit, projection};
 use crate::schema::{names::SEALED, spec::BucketSpec};
 
-/// A document with an id of any type, and the number of elements before a position in it.
-pub(crate) type Cut = (Bson, u64);
+/// A bucket's id, and the number of elements before a position in it.
+pub(crate) type Cut = (String, u64);
 
 impl Query {
-    /// The items of documents whose ids can have any type, in the order of these ids and in the form of
-    /// [`pipeline`](Self::pipeline); from a position on, if there is one.
-    pub(crate) fn items_of(
-        &self,
-        spec: &BucketSpec,
-        documents: Document,
-        cut: Option<Cut>,
-    ) -> Vec<Document> {
-        let mut all = vec![documents];
-        if let Some((id, _)) = &cut {
-            // An expression compares ids of all types.
-            let bound = if self.newest_first { "$lte" } else { "$gte" };
-            all.push(doc! { "$expr": { bound: ["$_id", { "$literal": id.clone() }] } });
-        }
-        self.single_items(spec, self.with_matches(spec, all), None, cut)
-    }
-
-    /// A pipeline that counts the matching items of these documents, as [`count`](Self::count) does.
-    pub(crate) fn count_of(&self, spec: &BucketSpec, documents: Document) -> Vec<Document> {
-        self.count_in(spec, self.with_matches(spec, vec![documents]))
+    /// The items of these documents, in the order of their ids and in the form of [`pipeline`](Self::pipeline).
+    pub(crate) fn items_of(&self, spec: &BucketSpec, documents: Document) -> Vec<Document> {
+        let documents = self.with_matches(spec, vec![documents]);
+        self.single_items(spec, documents, None, None)
     }
 
     /// The matching items of these documents, or of the first ones.
@@ -109,9 +93,9 @@ impl Query {
 }
 
 /// The first elements of one bucket, and all elements of the others.
-fn first_elements(id: &Bson, elements: u64, items: &str) -> Bson {
+fn first_elements(id: &str, elements: u64, items: &str) -> Bson {
     // Without `$literal` a text that begins with `$` would be the path of a field.
-    let is_it = doc! { "$eq": ["$_id", { "$literal": id.clone() }] };
+    let is_it = doc! { "$eq": ["$_id", { "$literal": id }] };
     let elements = i32::try_from(elements).unwrap_or(i32::MAX);
     doc! { "$cond": [is_it, { "$slice": [items, elements] }, items] }.into()
 }

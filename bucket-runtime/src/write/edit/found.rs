@@ -13,6 +13,7 @@ use crate::{
     protocol::command::{Places, StoredItems},
     read::reader::Reader,
     schema::names::{CAPACITY, OVERSIZE, SEALED},
+    server::cursor::id_of,
     value::{bytes, element::whole, stored_bucket::StoredBucket, unreadable::read_value},
 };
 
@@ -44,7 +45,7 @@ impl<T: Bucket> FoundItems<T> {
         let read = bytes::read::<StoredBucket<T, RawBson>>(row.as_bytes())
             .map_err(|error| reader.target().unreadable(row, error))?;
         if !reader.scope.holds(&read) {
-            return Err(reader.target().error(Kind::ForeignId(bucket)));
+            return Err(reader.target().error(reader.scope.foreign(&id_of(row))));
         }
         let field = |name| row.get(name).ok()?.and_then(|it| Bson::try_from(it).ok());
         let at = match field(T::SPEC.count) {

@@ -16,16 +16,15 @@ use super::{
 };
 use crate::{
     Bucket, Error, Result,
-    error::Kind,
     protocol::{
         command::{IndexedScope, KeyScope},
         filter::Filter,
-        query::Query,
+        query::{Query, compare_id},
         time_bounds::TimeBounds,
     },
     read::reader::Reader,
     schema::{key::Key, spec::BucketSpec},
-    server::target::Target,
+    server::{cursor::id_of, target::Target},
     value::{bytes, element::whole, stored_bucket::StoredBucket},
     write::engine::Engine,
 };
@@ -141,15 +140,14 @@ impl<T: Bucket> Sweep<'_, T> {
         if listing.is_done {
             return Ok(None);
         }
-        let further = listing.conditions();
+        let further = listing.conditions(Self::SPEC);
         let (query, scope) = (&self.query, self.scope.as_ref());
         let pipeline = query.next_buckets(Self::SPEC, scope, &further, BUCKETS_PER_LISTING);
         let target = self.engine.server.target_of_any(scope);
         let found = target.pipeline(pipeline).read_latest();
         let found: Vec<RawDocumentBuf> = found.rows(self.session.as_deref_mut()).await?;
         listing.is_done = found.len() < BUCKETS_PER_LISTING;
-        let last = found.last().and_then(|row| row.get("_id").ok()?);
-        listing.after = last.and_then(|id| Bson::try_from(id).ok());
+        listing.after = found.last().map(|row| id_of(row));
         let mut listed = Vec::new();
         for row in found {
             match self.read_listed(&row) {
@@ -168,7 +166,7 @@ impl<T: Bucket> Sweep<'_, T> {
         let asked = self.scope.as_ref().unwrap_or(&scope);
         match asked.holds(&bucket) {
             true => Ok((bucket.id, scope.by(self.engine.open))),
-            false => Err(self.target().error(Kind::ForeignId(bucket.id))),
+            false => Err(self.target().error(asked.foreign(&id_of(row)))),
         }
     }
 
@@ -221,9 +219,9 @@ struct Listing {
 
 impl Listing {
     /// The conditions beside the query's for the next buckets.
-    fn conditions(&self) -> Vec<Document> {
-        let after = self.after.as_ref();
-        let after = after.map(|after| doc! { "_id": { "$gt": after } });
+    fn conditions(&self, spec: &BucketSpec) -> Vec<Document> {
+        let after = self.after.clone();
+        let after = after.map(|after| compare_id(spec, "$gt", after));
         self.only.clone().into_iter().chain(after).collect()
     }
 }

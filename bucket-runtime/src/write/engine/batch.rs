@@ -317,7 +317,7 @@ impl<W> Batch<W> {
         match next_id(&self.scope, opening_id, last) {
             Ok(Some(id)) => Ok(id),
             Ok(None) => Err(Kind::IdsExhausted(last_id())),
-            Err(()) => Err(Kind::ForeignId(last_id())),
+            Err(()) => Err(self.scope.foreign(&last_id().into())),
         }
     }
 

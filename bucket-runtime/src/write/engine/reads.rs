@@ -1,13 +1,10 @@
 //! Reads that the next statement needs.
 
-use mongodb::{
-    ClientSession,
-    bson::{Bson, Document},
-};
+use mongodb::{ClientSession, bson::Document};
 use tokio::sync::MutexGuard;
 
 use super::{Batch, Engine, NewestBucket};
-use crate::{Result, error::Kind, protocol::command::KeyScope};
+use crate::{Result, protocol::command::KeyScope};
 
 impl Engine {
     /// Removes the items that are stored already, if some may be. One round trip.
@@ -124,13 +121,8 @@ impl Engine {
         let Some(open) = open else {
             return Ok(NewestBucket::NoneOpen);
         };
-        NewestBucket::from_open(open, &batch.scope).map_err(|id| {
-            let id = match id {
-                Bson::String(id) => id,
-                other => other.to_string(),
-            };
-            self.target_of(&batch.scope).error(Kind::ForeignId(id))
-        })
+        let newest = NewestBucket::from_open(open, &batch.scope);
+        newest.map_err(|id| self.target_of(&batch.scope).error(batch.scope.foreign(&id)))
     }
 }
 

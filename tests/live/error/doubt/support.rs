@@ -130,7 +130,12 @@ pub(crate) const CALLS: [Call; 15] = [
         })
     }),
     ("remove", |on, _| {
-        Box::pin(async move { on.books.remove(&2, 1).await.map(drop) })
+        Box::pin(async move {
+            {
+                let one = Book::FIELDS.buyers.item().eq(1);
+                on.books.remove_item(&2, one).await.map(drop)
+            }
+        })
     }),
     ("delete", |on, n| {
         Box::pin(async move { on.books.delete(&(500 + n)).await.map(drop) })

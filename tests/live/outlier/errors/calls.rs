@@ -20,7 +20,7 @@ use crate::support::database::server;
 use crate::{
     outlier::{
         errors::items::{Album, album},
-        support::{Book, books, fresh, reads_agree, stored},
+        support::{Book, books, fresh, reads_agree, remove, stored},
     },
     support::database::{Live, documents},
 };
@@ -184,7 +184,8 @@ async fn a_removal_that_the_extras_refuse_names_their_collection(db: Live) {
     let extras = books.extras_collection();
     let refusal = doc! { "collMod": extras.name(), "validator": { "$expr": false } };
     db.run_command(refusal).await.unwrap();
-    let error = books.remove(&7, 4).await.unwrap_err();
+    let error = remove(&books, &7, 4).await.unwrap_err();
+    let error = error.error();
     assert_eq!(error.collection(), extras.namespace().to_string());
     assert_eq!(error.key(), Some("\"7\""));
 }

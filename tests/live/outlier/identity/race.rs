@@ -13,7 +13,7 @@ use super::support::{
     Counted20, CountedPlain3, Followed, Plain20, Text3, User3, User20, assert_each_once,
 };
 use crate::{
-    outlier::support::{fresh, verify},
+    outlier::support::{fresh, remove, repaired, verify},
     support::{database::Live, tasks::JoinSet},
 };
 
@@ -129,9 +129,9 @@ async fn upheaval<T: Followed>(db: &Database) {
             for n in 0..ITEMS {
                 let user = rand::rng().random_range(0..ITEMS);
                 match (writer + n) % 6 {
-                    0 => drop(users.remove(&1, T::follower(user, 0)).await.unwrap()),
+                    0 => drop(remove(&users, &1, T::follower(user, 0)).await.unwrap()),
                     1 => drop(users.upsert_item(&1, T::follower(user, 0)).await.unwrap()),
-                    2 if n % 10 == 0 => drop(users.split_existing().await.unwrap()),
+                    2 if n % 10 == 0 => drop(repaired(&users).await.unwrap()),
                     _ => drop(users.push(&1, T::follower(user, 0)).await.unwrap()),
                 }
             }
@@ -164,7 +164,7 @@ async fn o1_a_split_beside_pushes_leaves_each_item_once(db: Live) {
         for writer in 0..WRITERS {
             writers.spawn(send(opened[writer as usize % 3].clone(), writer));
         }
-        opened[0].split_existing().await.unwrap();
+        repaired(&opened[0]).await.unwrap();
         let stored: u64 = writers.join_all().await.into_iter().sum();
         assert_eq!(stored, 0);
         assert_each_once(&opened[0], 1, 0..ITEMS).await;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::support::{Counted20, Followed, Plain20, Text3, User3, assert_each_once};
 use crate::{
-    outlier::support::fresh,
+    outlier::support::{fresh, remove},
     support::{
         database::{Live, Recorded},
         tasks::JoinSet,
@@ -87,7 +87,7 @@ async fn a_token_holds_its_place_beside_an_item_that_is_replaced(db: Live) {
             .await
             .unwrap()
             .unwrap();
-        assert!(users.remove(&1, first).await.unwrap());
+        assert!(remove(&users, &1, first).await.unwrap());
         let changed = users.upsert_item(&1, User3::follower(next, before)).await;
         assert_eq!(changed.unwrap(), Replaced);
         let page = read().after(&token).await.unwrap();

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, fmt::Debug};
 
 use bucket_runtime::{
-    KeyField, Outlier, Outliers, Problem,
+    KeyField, Outlier, Outliers, Problem, ProblemKind,
     mongodb::{
         Database,
         bson::{Bson, Uuid, doc, oid::ObjectId},
@@ -13,7 +13,7 @@ use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    outlier::support::verify,
+    outlier::support::{remove, repaired, verify},
     support::database::{Live, number},
 };
 
@@ -92,8 +92,8 @@ where
     for (index, id) in ids.iter().enumerate() {
         match index % 3 {
             0 => assert!(logs.delete(id.borrowed()).await.unwrap()),
-            1 => assert!(logs.remove(id.borrowed(), of(index)[2]).await.unwrap()),
-            _ => assert!(!logs.remove(id.borrowed(), of(index + 1)[2]).await.unwrap()),
+            1 => assert!(remove(logs, id.borrowed(), of(index)[2]).await.unwrap()),
+            _ => assert!(!remove(logs, id.borrowed(), of(index + 1)[2]).await.unwrap()),
         }
     }
     for (index, id) in ids.iter().enumerate() {
@@ -193,8 +193,8 @@ async fn a_number_is_the_same_parent_whatever_its_type(db: Live) {
         let parent = doc! { "_id": stored, "lines": [1, 2, 3] };
         logs.collection().insert_one(parent).await.unwrap();
         logs.push(&id, 4).await.unwrap();
-        let split = logs.split_existing().await.unwrap();
-        assert_eq!(split.moved, 2);
+        let repaired = repaired(&logs).await.unwrap().repaired;
+        assert_eq!(repaired, [(ProblemKind::TooLarge, 1)].into());
         assert_eq!(logs.count(&id).await.unwrap(), 4);
     }
     let read =

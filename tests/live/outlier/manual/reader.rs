@@ -2,12 +2,12 @@
 
 use bucket_runtime::{
     Outlier,
-    mongodb::bson::{Bson, Document, doc, oid::ObjectId},
+    mongodb::bson::{Bson, Document, doc},
 };
 use futures_util::TryStreamExt;
 
 use crate::{
-    outlier::manual::page::{Book, items, manual_documents, outlier, users},
+    outlier::manual::page::{Book, outlier, users},
     support::database::Live,
 };
 
@@ -43,17 +43,4 @@ async fn a_reader_by_the_manual_finds_our_values(db: Live) {
             .map(Bson::from)
             .collect::<Vec<_>>()
     );
-    // The page's own command pushes to a second extras document of its kind, which is read after the
-    // first.
-    for (n, id) in [
-        (0, ObjectId::from_bytes([1; 12])),
-        (1, ObjectId::from_bytes([2; 12])),
-    ] {
-        let extras = doc! { "_id": id, "book_id": 3, "customers_purchased_extra": users(50 + n * 10..60 + n * 10) };
-        books.extras_collection().insert_one(extras).await.unwrap();
-    }
-    let mut parent = manual_documents()[1].clone();
-    parent.insert("_id", 3);
-    books.collection().insert_one(parent).await.unwrap();
-    assert_eq!(items(&books, 3).await, users(0..70));
 }

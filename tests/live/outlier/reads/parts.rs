@@ -5,7 +5,7 @@ use bucket_runtime::{
     action::ParentItems,
     mongodb::{
         Database,
-        bson::{Bson, DateTime, Document, doc, oid::ObjectId},
+        bson::{Bson, DateTime, Document, doc},
     },
 };
 use futures_util::TryStreamExt;
@@ -82,11 +82,11 @@ fn follower(n: i64) -> Follower {
     }
 }
 
-/// A user without followers, one with three, and one with twenty in the parent, in a document as the manual
-/// writes them and in ours. Among the followers of the third are some as another program wrote them.
+/// A user without followers, one with three, and one with twenty in the parent and its extras. Among the followers of
+/// the third are some as another program wrote them.
 async fn users(db: &Database) -> Outliers<User> {
     let users = User::outliers(db).await.unwrap();
-    for (id, followers) in [(1, 0), (2, 3), (3, 18)] {
+    for (id, followers) in [(1, 0), (2, 3), (3, 20)] {
         let user = User {
             _id: id,
             name: format!("name {id}"),
@@ -98,13 +98,12 @@ async fn users(db: &Database) -> Outliers<User> {
         let last_seen = DateTime::from_millis(n);
         doc! { "login": format!("manual{n}"), "since": n, "lastSeen": last_seen, "longText": "" }
     };
-    let manual = vec![element(50), element(51)];
-    let manual = doc! { "_id": ObjectId::new(), "user_id": 3_i64, "followers_extra": manual };
-    let extras = users.extras_collection().clone_with_type::<Document>();
-    extras.insert_one(manual).await.unwrap();
     let parents = users.collection().clone_with_type::<Document>();
     let other = doc! { "$set": { "followers.1": element(60) } };
     parents.update_one(doc! { "_id": 3 }, other).await.unwrap();
+    let other = doc! { "$set": { "followers_extra.1": element(50) } };
+    let extras = users.extras_collection();
+    extras.update_one(doc! {}, other).await.unwrap();
     users
 }
 

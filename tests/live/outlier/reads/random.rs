@@ -3,16 +3,13 @@
 
 use bucket_runtime::{
     Filter, ItemPage, ItemToken, Outlier, Outliers,
-    mongodb::{
-        Database,
-        bson::{Document, doc, oid::ObjectId},
-    },
+    mongodb::{Database, bson::doc},
 };
 use futures_util::TryStreamExt;
 use proptest::prelude::*;
 
 use crate::{
-    outlier::support::{Book, books, fresh, items, stored},
+    outlier::support::{Book, books, fresh, items, remove, stored},
     support::{database::Live, random::for_any, scale::scaled},
 };
 
@@ -195,7 +192,7 @@ impl<T: Book> Program<T> {
             mark.place -= usize::from(place < mark.place);
         }
         self.model.remove(place);
-        assert!(self.books.remove(&7, value).await.unwrap());
+        assert!(remove(&self.books, &7, value).await.unwrap());
     }
 
     /// Reads a page from a mark on, or the page before it, and compares it with the values.
@@ -262,61 +259,25 @@ impl<T: Book> Program<T> {
     }
 }
 
-/// Stores extras as the manual does, before any others: without a number, and without a count.
-async fn insert_manual_extras<T: Outlier>(books: &Outliers<T>, values: &[i64]) {
-    let extras = books.extras_collection();
-    for values in values.chunks(2) {
-        let document = doc! {
-            "_id": ObjectId::new(), T::SPEC.reference: 7_i64, T::SPEC.extra_items: values,
-        };
-        extras.insert_one(document).await.unwrap();
-    }
-    let flag = doc! { "$set": { T::SPEC.flag: true } };
-    let parents = books.collection().clone_with_type::<Document>();
-    parents
-        .update_one(doc! { "_id": 7_i64 }, flag)
-        .await
-        .unwrap();
-}
-
 async fn any_program<T: Book>(db: &Database) {
     let books = fresh::<T>(db).await;
-    let begin = (0..12_usize, 0..5_usize);
-    for_any(
-        scaled(60),
-        (begin, steps()),
-        async |((own, manual), steps)| {
-            books.delete(&7).await.unwrap();
-            let own = match manual {
-                0 => own,
-                _ => own.min(T::SPEC.threshold as usize),
-            };
-            let model: Vec<_> = (0..(own + manual) as i64).collect();
-            books
-                .insert(&T::new(7, model[..own].to_vec()))
-                .await
-                .unwrap();
-            if manual > 0 {
-                insert_manual_extras(&books, &model[own..]).await;
-            }
-            let pushed = model.len() as i64;
-            let (books, paging) = (books.clone(), None);
-            let mut program = Program {
-                books,
-                model,
-                pushed,
-                paging,
-            };
-            for step in &steps {
-                program.step(step).await;
-            }
-            assert_eq!(items(&program.books, 7).await, program.model);
-            if manual == 0 {
-                let stored = stored(&program.books).await.remove(&7).unwrap();
-                assert_eq!(stored.all(), program.model);
-            }
-        },
-    );
+    for_any(scaled(60), (0..12_i64, steps()), async |(own, steps)| {
+        books.delete(&7).await.unwrap();
+        let model: Vec<_> = (0..own).collect();
+        books.insert(&T::new(7, model.clone())).await.unwrap();
+        let mut program = Program {
+            books: books.clone(),
+            pushed: own,
+            model,
+            paging: None,
+        };
+        for step in &steps {
+            program.step(step).await;
+        }
+        assert_eq!(items(&program.books, 7).await, program.model);
+        let stored = stored(&program.books).await.remove(&7).unwrap();
+        assert_eq!(stored.all(), program.model);
+    });
 }
 
 #[bucket_testkit::test(multi_thread)]

@@ -111,15 +111,14 @@ async fn an_outlier_takes_the_round_trips_of_the_guide(Recorded(db, record): Rec
     let found = books.find_item(&2, item.eq(7)).await.unwrap().unwrap();
     assert_eq!((found.index, record.take().len()), (7, 1), "in the parent");
     let found = books.find_item(&2, item.eq(70)).await.unwrap().unwrap();
-    assert_eq!((found.index, record.take().len()), (0, 3), "in the extras");
+    assert_eq!((found.index, record.take().len()), (0, 2), "in the extras");
     assert_eq!(books.count(&2).filter(item.lt(70)).await.unwrap(), 70);
     assert_eq!(record.take().len(), 2, "a count");
-    // The documents without a number are counted, to know how many of the others to skip.
     let read = books.items(&2).skip(150).limit(3).await.unwrap();
     let read: Vec<i64> = read.try_collect().await.unwrap();
     assert_eq!(
         (read, record.take().len()),
-        (vec![150, 151, 152], 3),
+        (vec![150, 151, 152], 2),
         "a skip"
     );
     let read = books

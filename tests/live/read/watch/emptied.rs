@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::support::{
     database::{Live, documents, items},
     notes::{Note, Numbered, NumberedSum, Seconds, SecondsSum, Windows},
+    outliers::remove,
 };
 
 /// The ways of this library; in the last ones another program makes the change, and a repair follows.
@@ -226,7 +227,7 @@ async fn empty_extras(songs: &Outliers<Song>, id: i64, way: usize, length: i64) 
         }
         Some(&"remove_all") => {
             for n in 0..length {
-                assert!(songs.remove(&id, n).await.unwrap());
+                assert!(remove(&songs, &id, n).await.unwrap());
             }
         }
         Some(_) => {

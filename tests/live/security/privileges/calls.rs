@@ -54,21 +54,17 @@ pub(super) const ROWS: &[(&str, bool, Calls)] = &[
         |db| Box::pin(remove_items(db)),
     ),
     ("`remove_key`", true, |db| Box::pin(remove_key(db))),
-    (
-        "`insert`, `push`, `push_many` of outliers, `split_existing`",
-        true,
-        |db| Box::pin(push(db)),
-    ),
+    ("`insert`, `push`, `push_many` of outliers", true, |db| {
+        Box::pin(push(db))
+    }),
     (
         "`update`, `update_item`, `update_items` of outliers",
         true,
         |db| Box::pin(update(db)),
     ),
-    (
-        "`remove`, `remove_item`, `remove_items` of outliers",
-        true,
-        |db| Box::pin(remove(db)),
-    ),
+    ("`remove_item`, `remove_items` of outliers", true, |db| {
+        Box::pin(remove(db))
+    }),
     ("`delete` of outliers", true, |db| Box::pin(delete(db))),
     ("`repair`, `rebuild_rollups`", true, |db| {
         Box::pin(repair(db))
@@ -199,7 +195,6 @@ async fn push(db: Database) -> Result<()> {
         books.push(&3, buyer).await?;
     }
     books.push_many(&3, ["user5", "user6"]).await?;
-    books.split_existing().await?;
     Ok(())
 }
 
@@ -218,8 +213,6 @@ async fn update(db: Database) -> Result<()> {
 
 async fn remove(db: Database) -> Result<()> {
     let books = Book::outliers(&db).await?;
-    books.remove(&1, "user0").await?;
-    books.remove(&1, "user4").await?;
     let one = |buyer| Book::FIELDS.buyers.item().eq(buyer);
     books.remove_item(&1, one("user1")).await?;
     books.remove_item(&1, one("user2")).await?;

@@ -240,10 +240,6 @@ pub(super) async fn of_outliers(db: &Database, look: &mut Look) {
     look.at("books", "watch").await;
     drop(books.watch_all().await.unwrap());
     look.at("books", "watch").await;
-    books.split_existing().await.unwrap();
-    look.at("books", "split_existing").await;
-    books.remove(&1, "a").await.unwrap();
-    look.at("books", "remove").await;
     Book::verify(db).await.unwrap();
     look.at("books", "verify").await;
     Book::repair(db).await.unwrap();

@@ -12,8 +12,8 @@ use crate::{
     error::{count as counted, error_text},
     maintain::verify::{Problem, ProblemKind as Kind},
     outlier::{
-        Outlier, collections::OutlierCollections, command::array_length, extra::ExtraItem,
-        read::unreadable::array,
+        Outlier, Outliers, collections::OutlierCollections, command::array_length,
+        extra::ExtraItem, read::unreadable::array,
     },
     schema::{key::KeyField, spec::OutlierSpec},
     server::Server,
@@ -84,9 +84,9 @@ fn group_lonely(spec: &OutlierSpec, parents: &str) -> [Document; 3] {
     ]
 }
 
-/// Lists the extras documents without a count that cannot be read, and their items that cannot.
-pub(super) async fn verify_uncounted<T: Outlier>(extras: &Server) -> Result<Vec<Problem>> {
-    let extras = extras.target();
+/// Lists the extras documents without a count, which other programs stored, and what of them cannot be read.
+pub(super) async fn verify_uncounted<T: Outlier>(outliers: &Outliers<T>) -> Result<Vec<Problem>> {
+    let extras = outliers.collections.extras.server.target();
     let uncounted = doc! { "$match": { "count": { "$exists": false } } };
     let uncounted = extras.pipeline([uncounted]).read_primary();
     let mut rows = uncounted
@@ -95,13 +95,13 @@ pub(super) async fn verify_uncounted<T: Outlier>(extras: &Server) -> Result<Vec<
         .await?;
     let mut problems = Vec::new();
     while let Some(row) = rows.next_decoded().await? {
-        problems.extend(unreadable::<T>(&row));
+        problems.extend(problems_of(outliers, &row));
     }
     Ok(problems)
 }
 
-/// The parts of an extras document that cannot be read.
-fn unreadable<T: Outlier>(row: &RawDocument) -> Vec<Problem> {
+/// The problems of an extras document without a count.
+fn problems_of<T: Outlier>(outliers: &Outliers<T>, row: &RawDocument) -> Vec<Problem> {
     let bucket = id_of(row);
     let spec = &T::SPEC;
     let parent = row.get(spec.reference).ok().flatten();
@@ -113,13 +113,23 @@ fn unreadable<T: Outlier>(row: &RawDocument) -> Vec<Problem> {
     };
     let id = shell(&bucket);
     match bytes::read::<Attempted<ExtraItem<T>>>(row.as_bytes()) {
-        Ok(read) => (read.sifted().1.into_iter())
-            .map(|item| {
+        Ok(read) => {
+            let (read, unreadable) = read.sifted();
+            let parent = outliers.parent(read.key.0.borrowed());
+            let foreign = parent.check_extras_document(row).err();
+            let foreign = foreign.map(|_| {
+                let text = format!(
+                    "no bucket of key {key:?} can have the _id {id}, so reads of the parent fail"
+                );
+                problem(Kind::ForeignId, text)
+            });
+            let unreadable = unreadable.into_iter().map(|item| {
                 let (place, error) = (item.place, error_text(&item.error));
                 let text = format!("item {place} (from 0) of bucket {id} cannot be read: {error}");
                 problem(Kind::Unreadable, text)
-            })
-            .collect(),
+            });
+            foreign.into_iter().chain(unreadable).collect()
+        }
         Err(_) if array(row, items).is_none() => {
             let text = format!("`{items}` of the document with _id {id} is not an array of items");
             vec![problem(Kind::NoArray, text)]

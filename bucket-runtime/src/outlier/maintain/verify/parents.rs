@@ -19,12 +19,12 @@ use crate::{
     value::{bytes, element::whole},
 };
 
-/// Reads all parents, and adds what it finds.
+/// Reads all parents, and adds what it finds. Returns the twins among it.
 pub(super) async fn verify<T: Outlier>(
     outliers: &Outliers<T>,
     verified: &mut VerifiedOutliers,
-    known: &mut KnownTwins,
-) -> Result<()> {
+) -> Result<KnownTwins> {
+    let mut known = KnownTwins::new();
     let parents = outliers.collections.parents.target();
     let all = parents.pipeline([]).read_primary().allow_disk_use();
     let mut rows = all.cursor::<RawDocumentBuf>(None).await?;
@@ -34,9 +34,9 @@ pub(super) async fn verify<T: Outlier>(
         verified.problems.extend(problems::<T>(&row));
         verified
             .problems
-            .extend(find_twins(outliers, &row, known).await?);
+            .extend(find_twins(outliers, &row, &mut known).await?);
     }
-    Ok(())
+    Ok(known)
 }
 
 /// The problems that a parent shows by itself.

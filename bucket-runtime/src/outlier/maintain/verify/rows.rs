@@ -2,6 +2,7 @@
 
 use mongodb::bson::{Bson, Document, RawDocument, RawDocumentBuf};
 
+pub(in crate::outlier::maintain) use crate::server::cursor::id_of;
 use crate::{
     Result,
     maintain::verify::{Problem, ProblemKind},
@@ -16,13 +17,6 @@ pub(in crate::outlier::maintain) async fn rows(
 ) -> Result<Vec<RawDocumentBuf>> {
     let rows = target.pipeline(pipeline).read_primary();
     rows.allow_disk_use().rows(None).await
-}
-
-/// The id in a result; `Null` if there is none.
-pub(in crate::outlier::maintain) fn id_of(row: &RawDocument) -> Bson {
-    let id = row.get("_id").ok().flatten();
-    let id = id.and_then(|id| Bson::try_from(id).ok());
-    id.unwrap_or(Bson::Null)
 }
 
 /// A number in a result; 0 if there is none.

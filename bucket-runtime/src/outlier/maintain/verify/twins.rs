@@ -27,7 +27,7 @@ struct Holders {
 }
 
 /// The parents and the identities of the twins that were found.
-pub(in crate::outlier::maintain) type KnownTwins = BTreeSet<(String, String)>;
+pub(super) type KnownTwins = BTreeSet<(String, String)>;
 
 /// Finds the identities that two items of the parent's array have, or one of them and one of the extras.
 pub(super) async fn find_twins<T: Outlier>(

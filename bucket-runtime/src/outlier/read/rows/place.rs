@@ -33,6 +33,7 @@ impl ParentRows<'_> {
                 return Ok(());
             };
             let first = cursor.peek().await?;
+            first.map_or(Ok(()), |row| self.check_document(row))?;
             if first.is_some_and(|row| self.is_at(row, &position, neighbour)) {
                 let given = position.is_given(newest_first);
                 if let Some(bytes) = given.then(|| cursor.take_peeked()).flatten() {

@@ -37,7 +37,7 @@ impl<T: Outlier> Outliers<T> {
     /// their places, and if another writer changes one of them in between, those of this document are read again, and
     /// the closure runs again for each. Items that are pushed meanwhile are changed or not.
     ///
-    /// Round trips: two if there are no extras; else two more, and two for each extras document that may hold a
+    /// Round trips: two if there are no extras; else one more, and two for each extras document that may hold a
     /// match. After an error, a panic of the closure, or a dropped future, the items of some documents are changed,
     /// and those of each other document are not. Call it again to go on; let the condition exclude items that are
     /// changed already, or the closure gets them again.
@@ -68,6 +68,8 @@ impl<T: Outlier> Outliers<T> {
 
     /// Removes all items of a parent that match, and returns how many. Items that cannot be read are removed, too.
     ///
+    /// With `Book::FIELDS.buyers.item().eq("ann")` it removes all items that equal the value.
+    ///
     /// ```no_run
     /// # use bucket_runtime::{Fields, Outlier, Outliers};
     /// # use serde::{Deserialize, Serialize};
@@ -85,7 +87,7 @@ impl<T: Outlier> Outliers<T> {
     ///
     /// For each document all of [`remove_item`](Self::remove_item) holds.
     ///
-    /// Round trips: two if there are no extras; else two more, and two for each extras document that may hold a
+    /// Round trips: two if there are no extras; else one more, and two for each extras document that may hold a
     /// match, with a [total](macro@crate::Outlier#total) four. After an error or a dropped future, some documents are
     /// done, and the total is right: call it again to go on.
     ///

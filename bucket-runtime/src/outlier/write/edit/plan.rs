@@ -7,7 +7,7 @@ use mongodb::ClientSession;
 use super::protocol::{Edited, ExtrasEditor, FoundExtras, ItemPlace, ParentEditor};
 use crate::{
     Result,
-    outlier::{Outlier, command::ItemHolder},
+    outlier::Outlier,
     server::transaction::{self, Attempt},
     write::edit::Planned,
 };
@@ -54,7 +54,7 @@ impl<T: Outlier, O: Send + 'static> ItemEdit<T, O> for PlannedRemoval<T, O> {
         place: &ItemPlace,
         session: Option<&mut ClientSession>,
     ) -> Result<Edited<O>> {
-        let is_own = matches!(place, ItemPlace::Other(ItemHolder::Parent));
+        let is_own = matches!(place, ItemPlace::Own);
         match editor.parent.scope.spec.total.filter(|_| !is_own) {
             None => editor.change(place, self.0, session).await,
             Some(total) => {

@@ -1,19 +1,19 @@
-//! The protocol of an edit of a parent's items: the parent's own first, then extras of other programs, then ours.
+//! The protocol of an edit of a parent's items: the parent's own first, then the extras.
 //!
-//! Each document takes one update, on condition that the items are as they were read. Our extras are buckets, so
-//! the bucket half changes them; the other documents are changed here, as the bucket half's plan says.
+//! Each document takes one update, on condition that the items are as they were read. Extras are buckets, so the
+//! bucket half changes them; the parent's own array is changed here, as the bucket half's plan says.
 
 use mongodb::{
     ClientSession,
-    bson::{Document, RawBson, RawDocument, RawDocumentBuf, doc},
+    bson::{RawBson, RawDocument, RawDocumentBuf},
 };
 
 use super::plan::ItemEdit;
 use crate::{
     Result,
     error::Kind,
-    outlier::{Outlier, command::ItemHolder, extra::ExtraItem, parent_handle::ParentHandle},
-    protocol::{query::Query, range::Range},
+    outlier::{Outlier, command::OwnItems, extra::ExtraItem, parent_handle::ParentHandle},
+    protocol::query::Query,
     read::reader::Reader,
     schema::{key::KeyField, names::SEALED},
     server::Server,
@@ -38,12 +38,9 @@ pub(super) struct ParentEditor {
 /// The documents that one step of an edit can change.
 #[derive(Debug, Clone)]
 pub(super) enum ItemPlace {
-    Other(ItemHolder),
-    Bucket(Selection),
-}
-
-impl ItemPlace {
-    const PARENT: Self = Self::Other(ItemHolder::Parent);
+    /// The parent.
+    Own,
+    Extras(Selection),
 }
 
 /// What a step changed, and whether the parent may have extras.
@@ -60,23 +57,16 @@ impl ParentEditor {
         mut session: Option<&mut ClientSession>,
     ) -> Result<Option<O>> {
         self.parent.note_call();
-        let own = edit.edit(self, &ItemPlace::PARENT, session.as_deref_mut());
+        let own = edit.edit(self, &ItemPlace::Own, session.as_deref_mut());
         let Edited {
             mut values,
             has_extras,
         } = own.await?;
         if values.is_empty() && has_extras {
-            let mut places = self.find_unnumbered(session.as_deref_mut()).await?;
-            places.push(ItemPlace::Bucket(Selection::First));
-            for place in places {
-                values = edit
-                    .edit(self, &place, session.as_deref_mut())
-                    .await?
-                    .values;
-                if !values.is_empty() {
-                    break;
-                }
-            }
+            // By the unique index, the first match is searched among documents with a count alone.
+            self.parent.check_extras(session.as_deref_mut()).await?;
+            let first = ItemPlace::Extras(Selection::First);
+            values = edit.edit(self, &first, session).await?.values;
         }
         Ok(values.into_iter().next())
     }
@@ -88,44 +78,20 @@ impl ParentEditor {
         sweep: &mut Sweep<'_, ExtraItem<T>>,
     ) -> Result<()> {
         self.parent.note_call();
-        let own = edit.edit(self, &ItemPlace::PARENT, sweep.session.as_deref_mut());
+        let own = edit.edit(self, &ItemPlace::Own, sweep.session.as_deref_mut());
         let own = own.await;
         let has_extras = own.as_ref().map_or(true, |own| own.has_extras);
         sweep.note(own.map(|own| own.values.len()))?;
         if !has_extras {
             return Ok(());
         }
-        let unnumbered = self.find_unnumbered(sweep.session.as_deref_mut()).await?;
-        let mut unnumbered = unnumbered.into_iter();
-        loop {
-            let place = match unnumbered.next() {
-                Some(place) => place,
-                None => match sweep.next_bucket().await? {
-                    Some((id, _)) => ItemPlace::Bucket(Selection::OfBucket(id)),
-                    None => return Ok(()),
-                },
-            };
+        while let Some((id, _)) = sweep.next_bucket().await? {
+            let place = ItemPlace::Extras(Selection::OfBucket(id));
             let edited = edit.edit(self, &place, sweep.session.as_deref_mut());
             let edited = edited.await;
             sweep.note(edited.map(|edited| edited.values.len()))?;
         }
-    }
-
-    /// The extras documents of other programs that may hold a match.
-    async fn find_unnumbered(&self, session: Option<&mut ClientSession>) -> Result<Vec<ItemPlace>> {
-        let scope = &self.parent.scope;
-        // A parent that is known has none, where items have an identity.
-        if scope.spec.unique.is_some() && self.parent.is_known() {
-            return Ok(Vec::new());
-        }
-        let holds_match = self.query.filter.of_bucket(scope.spec.extra_items);
-        let filter = doc! { "$and": [scope.unnumbered_extras(), holds_match] };
-        let ids = Range::oldest_first().project(doc! { "_id": 1 });
-        let found = self.parent.extras().find(filter, ids).read_primary();
-        let found: Vec<Document> = found.rows(session).await?;
-        let ids = found.into_iter().filter_map(|mut row| row.remove("_id"));
-        let places = ids.map(|id| ItemPlace::Other(ItemHolder::Unnumbered(id)));
-        Ok(places.collect())
+        Ok(())
     }
 
     /// Changes the matching items of one document as `plan` says.
@@ -136,8 +102,8 @@ impl ParentEditor {
         session: Option<&mut ClientSession>,
     ) -> Result<Edited<O>> {
         match place {
-            ItemPlace::Other(holder) => self.change_other(holder, plan, session).await,
-            ItemPlace::Bucket(selection) => {
+            ItemPlace::Own => self.change_own(plan, session).await,
+            ItemPlace::Extras(selection) => {
                 let extras = &self.parent.collections.extras.server;
                 let editor = self.editor::<T>(extras, selection.clone());
                 Ok(Edited {
@@ -148,18 +114,16 @@ impl ParentEditor {
         }
     }
 
-    /// Changes the matching items of a document that is not our bucket.
-    async fn change_other<T: Outlier, O>(
+    /// Changes the matching items of the parent's array.
+    async fn change_own<T: Outlier, O>(
         &self,
-        holder: &ItemHolder,
         mut plan: impl FnMut(&ExtrasEditor<T>, &mut FoundExtras<T>) -> Result<Planned<O>>,
         mut session: Option<&mut ClientSession>,
     ) -> Result<Edited<O>> {
-        let (server, is_unreadable) = self.naming(holder);
-        let editor = self.editor::<T>(server, Selection::First);
+        let editor = self.editor::<T>(&self.parent.collections.parents, Selection::First);
         for tries in 0..TRIES {
             pause(tries).await;
-            let (mut found, has_extras) = self.find::<T>(holder, session.as_deref_mut()).await?;
+            let (mut found, has_extras) = self.find::<T>(session.as_deref_mut()).await?;
             let mut edited = Edited {
                 values: Vec::new(),
                 has_extras,
@@ -169,7 +133,7 @@ impl ParentEditor {
             }
             let (change, values) = plan(&editor, &mut found).map_err(|error| {
                 match error.is(&found.unreadable_kind()) {
-                    true => error.known_as(is_unreadable.clone()),
+                    true => error.known_as(self.unreadable_kind()),
                     false => error,
                 }
             })?;
@@ -177,38 +141,31 @@ impl ParentEditor {
             let Some(change) = change else {
                 return Ok(edited);
             };
-            if self
-                .send(&editor, holder, &found, change, session.as_deref_mut())
-                .await?
-            {
+            let sent = self.send(&editor, &found, change, session.as_deref_mut());
+            if sent.await? {
                 return Ok(edited);
             }
         }
         Err(self.parent.error(Kind::Contended(TRIES)))
     }
 
-    /// Reads the matching items of a document, and whether the parent may have extras.
+    /// Reads the matching items of the parent's array, and whether the parent may have extras.
     async fn find<T: Outlier>(
         &self,
-        holder: &ItemHolder,
         session: Option<&mut ClientSession>,
     ) -> Result<(FoundExtras<T>, bool)> {
         let scope = &self.parent.scope;
-        let server = self.naming(holder).0;
-        let rows = server.target_of(&scope.extras);
-        let rows = rows
-            .pipeline(scope.matches_in(holder, &self.query))
-            .read_latest();
+        let matches = scope.own_items(&self.query, OwnItems::All);
+        let rows = self.parent.parent().pipeline(matches).read_latest();
         let rows: Vec<RawDocumentBuf> = rows.rows(session).await?;
         let item = |row: &RawDocumentBuf| {
             let at = usize::try_from(scope.number_in(row)?).ok()?;
             Some((at, self.element(row)?))
         };
         let is_flagged = |row: &RawDocumentBuf| row.get_bool(SEALED).unwrap_or(false);
-        let has_extras = *holder != ItemHolder::Parent || rows.iter().any(is_flagged);
-        let id = scope.id();
-        let key = T::Id::from_bson(id.clone());
-        let key = key.ok_or_else(|| self.parent.error(Kind::UnreadableParent(shell(id))))?;
+        let has_extras = rows.iter().any(is_flagged);
+        let key = T::Id::from_bson(scope.id().clone());
+        let key = key.ok_or_else(|| self.parent.error(self.unreadable_kind()))?;
         let found = rows.iter().filter_map(item).collect();
         Ok((FoundItems::of_document((key,), found), has_extras))
     }
@@ -223,7 +180,6 @@ impl ParentEditor {
     async fn send<T: Outlier>(
         &self,
         editor: &ExtrasEditor<T>,
-        holder: &ItemHolder,
         found: &FoundExtras<T>,
         change: ItemChange,
         mut session: Option<&mut ClientSession>,
@@ -231,23 +187,23 @@ impl ParentEditor {
         let scope = &self.parent.scope;
         let (mut grown, mut largest) = (0, 0);
         let pipeline = match change {
-            ItemChange::Removed { .. } => scope.take_out_of(holder, &found.places),
+            ItemChange::Removed { .. } => scope.take_out(&found.places),
             ItemChange::Replaced(elements) => {
                 let after = elements.iter().map(value_size);
                 largest = after.clone().max().unwrap_or_default();
                 let before = (0..found.len()).map(|n| exact::size(found.element(n)));
                 grown = after.sum::<usize>() as i64 - before.sum::<usize>() as i64;
-                scope.replace_in(holder, &found.places, elements)
+                scope.replace_items(&found.places, elements)
             }
         };
-        let unchanged = scope.unchanged_in(holder, &found.places, grown);
+        let unchanged = scope.unchanged_items(&found.places, grown);
         editor.check_size(&unchanged, &pipeline)?;
-        let target = self.naming(holder).0.target_of(&scope.extras);
+        let target = self.parent.parent();
         let changed = target.change_read(unchanged, Some(pipeline), None, session.as_deref_mut());
         if changed.await? {
             return Ok(true);
         }
-        if grown > 0 && scope.limits_bytes(holder) {
+        if grown > 0 && !scope.spec.is_bounded {
             let state = self.parent.read_state(true, session).await?;
             let bytes = state.map_or(0, |state| state.bytes as i64);
             if bytes + grown > i64::from(scope.spec.max_bytes) {
@@ -266,17 +222,8 @@ impl ParentEditor {
         Editor::new(reader, self.query.clone(), selection)
     }
 
-    /// The collection of a document, and the error of an item in it that cannot be read.
-    fn naming(&self, holder: &ItemHolder) -> (&Server, Kind) {
-        let collections = &self.parent.collections;
-        match holder {
-            ItemHolder::Parent => {
-                let id = shell(self.parent.scope.id());
-                (&collections.parents, Kind::UnreadableParent(id))
-            }
-            ItemHolder::Unnumbered(id) => {
-                (&collections.extras.server, Kind::Deserialize(shell(id)))
-            }
-        }
+    /// The error of an item in the parent's array that cannot be read.
+    fn unreadable_kind(&self) -> Kind {
+        Kind::UnreadableParent(shell(self.parent.scope.id()))
     }
 }
