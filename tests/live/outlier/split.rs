@@ -150,7 +150,7 @@ async fn two_thousand_parents_are_split_while_others_push(db: Live) {
     }
     repair_in_a_process_that_is_killed(&books).await;
     let done = repaired(&books).await.unwrap();
-    assert!(done.repaired["TooLarge"] > 0, "{done:?}");
+    assert!(done.repaired[&ProblemKind::TooLarge] > 0, "{done:?}");
     tokio::time::sleep(Duration::from_millis(300)).await;
     stop.store(true, Ordering::SeqCst);
     let pushed = writers.join_all().await;

@@ -264,7 +264,7 @@ async fn o1_what_nobody_can_guess_stays_as_it_is(db: Live) {
 
     // In two extras documents, of which the index does not see one.
     let foreign = doc! { "user_id": DAMAGED, "followers_extra": followers(&[8, 20]) };
-    let both = ["ForeignId", "Twins"];
+    let both = [Kind::ForeignId, Kind::Twins];
     is_mended(&db, vec![Insert(foreign), count(2)], &both, &both).await;
 
     // Within one extras document.
