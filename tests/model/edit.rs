@@ -16,8 +16,8 @@ pub(crate) enum Change {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Step {
     ReadParent,
-    /// `find_unnumbered`, which finds none.
-    ReadUnnumbered,
+    /// `check_extras`, which finds none of another program.
+    CheckExtras,
     ReadExtras,
     Send(Place),
     Over,
@@ -52,7 +52,7 @@ impl Editing {
         let has_extras = server.parent.as_ref().is_some_and(|parent| parent.flag);
         let in_extras = match self.step {
             Step::ReadParent => false,
-            Step::ReadUnnumbered => {
+            Step::CheckExtras => {
                 self.step = Step::ReadExtras;
                 return true;
             }
@@ -61,7 +61,7 @@ impl Editing {
         };
         self.step = match server.find_item(self.identity, in_extras) {
             Some(place) => Step::Send(place),
-            None if has_extras && !in_extras => Step::ReadUnnumbered,
+            None if has_extras && !in_extras => Step::CheckExtras,
             None => Step::Over,
         };
         true

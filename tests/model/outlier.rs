@@ -23,8 +23,8 @@ enum Step {
     Insert {
         first: usize,
     },
-    /// `remove_in_unnumbered`, which finds none.
-    Unnumbered,
+    /// `check_extras`, which finds none of another program.
+    CheckExtras,
     /// `append_extras`.
     Extras(Batch),
     /// Sets the flag after the extras, the mistake that a test makes on purpose.
@@ -81,7 +81,7 @@ impl Pushing {
 
     pub(crate) fn must_read(&self, rules: &Rules) -> bool {
         match &self.step {
-            Step::Look | Step::State | Step::Unnumbered => true,
+            Step::Look | Step::State | Step::CheckExtras => true,
             Step::Extras(batch) => batch.must_read(rules),
             _ => false,
         }
@@ -123,7 +123,7 @@ impl Pushing {
                 };
                 true
             }
-            Step::Unnumbered => {
+            Step::CheckExtras => {
                 *known = true;
                 self.step = self.extras(memory);
                 true
@@ -156,7 +156,7 @@ impl Pushing {
                     false => Vec::new(),
                 },
             },
-            Step::Look | Step::State | Step::Unnumbered | Step::Over => return Vec::new(),
+            Step::Look | Step::State | Step::CheckExtras | Step::Over => return Vec::new(),
         }]
     }
 
@@ -190,7 +190,7 @@ impl Pushing {
             (Step::Push { .. }, false) if rules.has_identity => Step::State,
             (Step::Push { .. }, false) if rules.flag_first => Step::Flag,
             (Step::Push { .. }, false) => self.extras(*memory),
-            (Step::Flag, true) if rules.has_identity && !*known => Step::Unnumbered,
+            (Step::Flag, true) if rules.has_identity && !*known => Step::CheckExtras,
             (Step::Flag, true) => {
                 *known = true;
                 self.extras(*memory)
