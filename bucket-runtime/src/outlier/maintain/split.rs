@@ -22,6 +22,7 @@ use crate::{
     server::{
         target::Target,
         transaction::{self, Attempt},
+        wire::Request,
     },
     value::{
         element::{comparable, document_size},
@@ -186,7 +187,8 @@ impl SplitParent {
         let buckets = pack(scope, next, &items);
         let foreign = || Kind::ForeignId(first.unwrap_or(Bson::Null).to_string());
         let buckets = buckets.ok_or_else(|| self.0.error(foreign()))?;
-        self.extras().insert_many(&buckets, session).await
+        let insert = Request::Insert(&buckets, true);
+        self.extras().send(insert, Some(session)).await.map(drop)
     }
 
     /// An error if the extras hold an item with the identity of one that is to move there.
