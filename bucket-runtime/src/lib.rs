@@ -81,7 +81,13 @@ pub mod __simulated {
     //! What a simulated server has to be.
     #![allow(missing_docs, reason = "no part of the public interface")]
 
-    pub use crate::server::simulated::{Request, Simulated, install};
+    pub use crate::{
+        protocol::command::Update,
+        server::{
+            simulated::{Simulated, SimulatedResponse, install},
+            wire::{Event, EventStream, ReadRequest, Request, Response},
+        },
+    };
 }
 #[cfg(feature = "__pure")]
 #[doc(hidden)]

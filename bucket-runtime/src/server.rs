@@ -4,28 +4,26 @@ pub(crate) mod call;
 mod create;
 pub(crate) mod cursor;
 pub(crate) mod deployment;
-mod edit;
 mod fill;
 mod index;
-mod items;
 mod last_buckets;
 pub(crate) mod many;
 pub(crate) mod pause;
 pub(crate) mod read;
 mod retryable;
-mod shard;
 #[cfg(feature = "__simulated")]
 pub(crate) mod simulated;
 pub(crate) mod target;
 pub(crate) mod transaction;
 pub(crate) mod watch;
+pub(crate) mod wire;
 pub(crate) mod write;
 
 use std::sync::Arc;
 
 use mongodb::{
-    ClientSession, Collection, Database,
-    bson::Document,
+    Collection, Database,
+    bson::{Document, doc},
     error::Error as DriverError,
     options::{CollectionOptions, ReadConcern, ReadPreference},
 };
@@ -34,30 +32,9 @@ use tokio::sync::OnceCell;
 use self::{deployment::Deployment, retryable::RetryableSessions};
 use crate::{
     Error,
-    error::{Kind, is_killed},
+    error::{Kind, is_killed, is_repeatable},
     protocol::command::KeyScope,
 };
-
-/// Carries out an action of the driver, in the session if there is one.
-macro_rules! with_session {
-    ($server:expr, $action:expr, $session:expr) => {
-        match $session {
-            Some(session) => $server.ask($action.session(session)).await,
-            None => $server.ask($action).await,
-        }
-    };
-}
-use with_session;
-
-#[cfg(feature = "__simulated")]
-use self::simulated::simulated;
-/// Without the feature `__simulated`: nothing.
-#[cfg(not(feature = "__simulated"))]
-macro_rules! simulated {
-    ($($ignored:tt)*) => {};
-}
-#[cfg(not(feature = "__simulated"))]
-use simulated;
 
 /// A collection, and the requests that the runtime sends to it.
 #[derive(Debug, Clone)]
@@ -115,31 +92,19 @@ impl Server {
 
     /// The kind of deployment that answers. The server is asked only once.
     async fn deployment(&self) -> Result<Deployment, DriverError> {
-        self.deployment
-            .get_or_try_init(|| self.ask_hello())
-            .await
-            .copied()
+        // Boxed, since it is needed only once.
+        let ask = || Box::pin(self.ask_hello());
+        self.deployment.get_or_try_init(ask).await.copied()
     }
 
+    /// Asks for the kind of deployment. One round trip, repeated once if the connection breaks.
     async fn ask_hello(&self) -> Result<Deployment, DriverError> {
-        simulated!(
-            self,
-            None,
-            false,
-            mongodb::bson::doc! { "hello": 1 },
-            |hello: Result<Document, _>| hello.map(|hello| Deployment::of(&hello))
-        );
-        let hello = Box::pin(Deployment::ask(self.collection.client()));
-        self.ask(hello).await
-    }
-
-    /// A session of our own.
-    async fn start_session(&self) -> Result<ClientSession, DriverError> {
-        #[cfg(feature = "__simulated")]
-        if simulated::is_on() {
-            return simulated::start_session(self.collection.client()).await;
-        }
-        self.collection.client().start_session().await
+        let (admin, hello) = (self.admin(), doc! { "hello": 1 });
+        let answer = match self.run(admin.clone(), &hello, None).await {
+            Err(error) if is_repeatable(&error) => self.run(admin, &hello, None).await,
+            answer => answer,
+        };
+        answer.map(|hello| Deployment::of(&hello))
     }
 
     /// The kind of deployment, or an error in the context of a call whose first request this is.
@@ -186,6 +151,10 @@ impl Server {
     fn database(&self) -> Database {
         let namespace = self.collection.namespace();
         self.collection.client().database(&namespace.db)
+    }
+
+    fn admin(&self) -> Database {
+        self.collection.client().database("admin")
     }
 
     /// The collection as `database.collection`.

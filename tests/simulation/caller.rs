@@ -1,7 +1,6 @@
 //! Transactions of the caller: appends and edits of which all are stored, or none.
 
 use bucket_runtime::{
-    __simulated::{Request, Simulated},
     bson::{Document, doc},
     mongodb::{
         ClientSession,
@@ -11,7 +10,7 @@ use bucket_runtime::{
 use tokio::time::timeout;
 
 use crate::{
-    driver::Driver,
+    driver::{Driver, Sent},
     handle::Handle,
     world::Told,
     writer::{Edit, FOR_EVER, tell},
@@ -74,7 +73,7 @@ impl Caller {
     ) -> Option<Told> {
         let begun = self.session.start_transaction().await;
         begun.expect("no transaction before");
-        self.driver.begin(self.session.id());
+        self.driver.begin_transaction(self.session.id());
         let written = timeout(FOR_EVER, self.write(handle, items, edit)).await;
         let commits = self.driver.network.world().below(4) > 0;
         let told = match written.ok()? {
@@ -124,12 +123,12 @@ impl Caller {
 
     /// Sends the command that ends the transaction.
     async fn end(&self, command: &str) -> Option<Result<Document, DriverError>> {
-        let request = Request {
-            database: self.name.clone(),
+        let sent = Sent {
+            handle: self.name.clone(),
             session: Some(self.session.id().clone()),
             command: doc! { command: 1 },
             is_action: true,
         };
-        timeout(FOR_EVER, self.driver.send(request)).await.ok()
+        timeout(FOR_EVER, self.driver.deliver(sent)).await.ok()
     }
 }

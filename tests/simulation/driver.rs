@@ -6,7 +6,6 @@ use std::{
 };
 
 use bucket_runtime::{
-    __simulated::{Request, Simulated},
     bson::{Bson, Document, doc},
     mongodb::error::{
         Error as DriverError, ErrorKind, TRANSIENT_TRANSACTION_ERROR,
@@ -29,6 +28,17 @@ const READS: [&str; 5] = [
     "listIndexes",
     "listCollections",
 ];
+
+/// A command on its way to the simulated server.
+pub(crate) struct Sent {
+    /// The name of the process, which is that of its database.
+    pub(crate) handle: String,
+    /// The id of its session.
+    pub(crate) session: Option<Document>,
+    pub(crate) command: Document,
+    /// Whether an action of the driver sends it, which numbers a write and repeats it after a broken connection.
+    pub(crate) is_action: bool,
+}
 
 /// The drivers of all handles, which share a network.
 #[derive(Clone)]
@@ -74,18 +84,44 @@ impl Driver {
 
     /// Sends a command before the faults begin.
     pub(crate) async fn set_up(&self, command: Document) {
-        let sent = self.send(Self::foreign(command)).await;
+        let sent = self.deliver(Self::foreign(command)).await;
         sent.expect("an answer");
     }
 
     /// A command of another program's.
-    pub(crate) fn foreign(command: Document) -> Request {
-        Request {
-            database: "another program".to_owned(),
+    pub(crate) fn foreign(command: Document) -> Sent {
+        Sent {
+            handle: "another program".to_owned(),
             session: Some(doc! { "id": "another program" }),
             command,
             is_action: true,
         }
+    }
+
+    /// Answers a command, or loses it.
+    pub(crate) fn deliver(&self, sent: Sent) -> BoxFuture<'static, Result<Document, DriverError>> {
+        self.clone().carry(sent).boxed()
+    }
+
+    /// Uses up a number of this session without a command.
+    pub(crate) fn count_number(&self, session: &Document) {
+        let name = self.sessions().name(session);
+        self.number(&name);
+    }
+
+    /// Begins a transaction with the session's next command.
+    pub(crate) fn begin_transaction(&self, session: &Document) {
+        let name = self.sessions().name(session);
+        self.number(&name);
+        self.sessions().transactions.insert(name, false);
+    }
+
+    /// Whether the driver would throw this session away, since a connection broke under it.
+    pub(crate) fn is_dirty(&self, session: &Document) -> bool {
+        let mut sessions = self.sessions();
+        let name = sessions.name(session);
+        // The driver ends the transaction of a session that is dropped.
+        sessions.dirty.contains(&name) || sessions.transactions.contains_key(&name)
     }
 
     fn sessions(&self) -> MutexGuard<'_, Sessions> {
@@ -100,13 +136,13 @@ impl Driver {
     }
 
     /// Sends the command of an action twice at most, and any other one once.
-    async fn carry(self, request: Request) -> Result<Document, DriverError> {
-        let Request {
-            database: handle,
+    async fn carry(self, sent: Sent) -> Result<Document, DriverError> {
+        let Sent {
+            handle,
             session,
             mut command,
             is_action,
-        } = request;
+        } = sent;
         if is_of_transfer(&command) {
             name_no_process(&mut command);
         }
@@ -236,32 +272,4 @@ fn name_no_process_in(value: &mut Bson) {
 
 fn is_broken(error: &DriverError) -> bool {
     matches!(*error.kind, ErrorKind::Io(_))
-}
-
-impl Simulated for Driver {
-    fn send(&self, request: Request) -> BoxFuture<'static, Result<Document, DriverError>> {
-        self.clone().carry(request).boxed()
-    }
-
-    fn skip_number(&self, session: &Document) {
-        let name = self.sessions().name(session);
-        self.number(&name);
-    }
-
-    fn begin(&self, session: &Document) {
-        let name = self.sessions().name(session);
-        self.number(&name);
-        self.sessions().transactions.insert(name, false);
-    }
-
-    fn is_dirty(&self, session: &Document) -> bool {
-        let mut sessions = self.sessions();
-        let name = sessions.name(session);
-        // The driver ends the transaction of a session that is dropped.
-        sessions.dirty.contains(&name) || sessions.transactions.contains_key(&name)
-    }
-
-    fn random(&self, below: u64) -> u64 {
-        self.network.world().below(below)
-    }
 }

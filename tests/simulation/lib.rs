@@ -55,6 +55,7 @@ mod transaction;
 mod undone;
 mod update;
 mod watching;
+mod wire;
 mod world;
 mod writer;
 

@@ -1,7 +1,6 @@
 //! Verifications beside the writers, and repairs of what another program has damaged, of which two run at once.
 
 use bucket_runtime::{
-    __simulated::Simulated,
     bson::{Document, doc},
     mongodb::{Client, Database},
 };
@@ -123,7 +122,7 @@ impl Damage {
             if let Some(command) = command {
                 driver.network.world().has_damage = true;
                 // Nobody waits for it.
-                drop(driver.send(Driver::foreign(command)).await);
+                drop(driver.deliver(Driver::foreign(command)).await);
             }
         }
     }

@@ -62,11 +62,16 @@ impl Deref for IndexedScope {
 
 /// One statement of an `update` command.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Update {
-    pub(crate) filter: Document,
-    pub(crate) update: Document,
-    pub(crate) upsert: bool,
-    pub(crate) hint: Option<&'static str>,
+#[allow(unreachable_pub, reason = "the simulation of the engine reads it")]
+pub struct Update {
+    /// Matches the document.
+    pub filter: Document,
+    /// Changes it.
+    pub update: Document,
+    /// Whether a document is inserted if there is none.
+    pub upsert: bool,
+    /// The index that finds the document.
+    pub hint: Option<&'static str>,
 }
 
 impl Update {

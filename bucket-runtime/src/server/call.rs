@@ -42,8 +42,6 @@ impl Server {
 
     /// Sends a request, which counts as a round trip of the calls for which this task works.
     pub(super) fn ask<R: IntoFuture>(&self, request: R) -> SpannedRequest<R::IntoFuture> {
-        #[cfg(feature = "__simulated")]
-        super::simulated::refuse_driver::<R>();
         let calls = Calls::current();
         calls.name_target(&self.collection, None);
         calls.count_round_trip();

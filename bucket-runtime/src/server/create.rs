@@ -1,15 +1,23 @@
-//! The collection itself: its creation and its validator.
+//! The collection itself: its creation, its validator and its shards.
 
 use mongodb::{
+    IndexModel,
     bson::{Document, doc},
     error::Error as DriverError,
     options::{CreateCollectionOptions, ValidationLevel},
 };
 
-use super::{Server, cursor::DocumentCursor, index::retry_until_built, simulated, target::Target};
+use super::{
+    Server,
+    cursor::DocumentCursor,
+    index::retry_until_built,
+    target::Target,
+    wire::{ReadRequest, Request},
+};
 use crate::{
     Result,
     error::{Code, is_code},
+    protocol::range::Range,
 };
 
 /// Documents that are older than the validator and do not satisfy it may still be written: a bucket of
@@ -25,26 +33,41 @@ impl Server {
     ) -> Result<(), DriverError> {
         options.validator = Some(validator);
         options.validation_level = Some(VALIDATION_LEVEL);
-        let database = self.database();
-        let action = database.create_collection(self.collection.name());
-        self.ask(action.with_options(options)).await
+        let request = Request::Create(Box::new(options));
+        self.send(request, None).await.map(drop)
+    }
+
+    /// The collection's shard key; `None` if it is not sharded, or if the user may not read the
+    /// cluster's metadata.
+    pub(crate) async fn shard_key(&self) -> Option<Document> {
+        let config = self.collection.client().database("config");
+        let collections = self.with_collection(config.collection("collections"));
+        let named = doc! { "_id": self.name() };
+        let found = collections.target().find(named, Range::unordered());
+        let found = found.first(None).await.ok().flatten()?;
+        found.get_document("key").ok().cloned()
     }
 
     async fn change_collection(&self, change: Document) -> Result<(), DriverError> {
         let mut command = doc! { "collMod": self.collection.name() };
         command.extend(change);
-        retry_until_built(|| self.try_change(command.clone())).await
-    }
-
-    async fn try_change(&self, command: Document) -> Result<(), DriverError> {
-        simulated!(self, None, true, command, |answer: Result<_, _>| answer
-            .map(drop));
-        let database = self.database();
-        self.ask(database.run_command(command)).await.map(drop)
+        retry_until_built(|| self.run(self.database(), &command, None)).await
     }
 }
 
 impl Target<'_> {
+    /// Shards the collection. If it holds documents, the server needs an index on the shard key that
+    /// holds all of them, so that index is created first. A collection that is already sharded by this
+    /// key stays as it is.
+    pub(crate) async fn shard(self, shard_key: Document) -> Result<()> {
+        let index = IndexModel::builder().keys(shard_key.clone()).build();
+        let created = self.server.create_indexes(vec![index]).await;
+        created.map_err(|error| self.write_error(error))?;
+        let shard = doc! { "shardCollection": self.server.name(), "key": shard_key };
+        let sharded = self.server.run(self.server.admin(), &shard, None).await;
+        sharded.map(drop).map_err(|error| self.write_error(error))
+    }
+
     /// The collection's validator, empty if it has none; `None` if the collection does not exist.
     pub(crate) async fn validator(self) -> Result<Option<Document>> {
         let found = self.find_listed().await?;
@@ -59,25 +82,15 @@ impl Target<'_> {
         }))
     }
 
-    /// What the database's list says of the collection, or view. It is a document: code that reads the driver's type
-    /// for it was a sixth of this crate's LLVM IR.
+    /// What the database's list says of the collection, or view.
     pub(crate) async fn find_listed(self) -> Result<Option<Document>> {
         let named = doc! { "name": self.server.collection().name() };
-        simulated!(
-            self.server,
-            None,
-            true,
-            doc! { "listCollections": 1, "filter": named },
-            |answer| (simulated::rows(answer).map(|mut found| found.pop()))
-                .map_err(|error| self.read_error(error))
-        );
-        let database = self.server.database();
-        let listed = database.list_collections().filter(named);
-        let cursor = self.server.ask(listed).await;
+        let cursor = self
+            .server
+            .open(ReadRequest::Collections(named), None)
+            .await;
         let cursor = cursor.map_err(|error| self.read_error(error))?;
-        DocumentCursor::<Document>::plain(self, cursor.with_type())
-            .next_row()
-            .await
+        DocumentCursor::new(self, cursor).next_row().await
     }
 
     /// Gives the collection this validator, as soon as no index is being built.

@@ -110,11 +110,6 @@ impl<'s, R> DocumentCursor<'s, R> {
         }
     }
 
-    /// A cursor of the driver without a session.
-    pub(super) fn plain(target: Target<'_>, cursor: Cursor<R>) -> Self {
-        Self::new(target, AnyCursor::Plain(cursor.with_type()))
-    }
-
     /// The target of the read.
     pub(crate) fn target(&self) -> Target<'_> {
         self.raw.target.borrow()

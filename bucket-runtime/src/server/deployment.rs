@@ -17,13 +17,9 @@
 //! a session must never fall below ours, so for each number we begin a transaction and abort it without a
 //! command (`tests/live/server_claims/many.rs`). Whole buckets go by the driver's `insert_many` everywhere.
 
-use mongodb::{
-    Client,
-    bson::{Document, doc},
-    error::Error as DriverError,
-};
+use mongodb::bson::Document;
 
-use crate::{error::is_repeatable, value::element::whole};
+use crate::value::element::whole;
 
 /// The wire version of server 8.0, the first with the command `bulkWrite`.
 const SERVER_8_0: i64 = 25;
@@ -47,16 +43,6 @@ enum Topology {
 }
 
 impl Deployment {
-    /// Asks the server. One round trip, repeated once if the connection breaks.
-    pub(super) async fn ask(client: &Client) -> Result<Self, DriverError> {
-        let admin = client.database("admin");
-        let hello = match admin.run_command(doc! { "hello": 1 }).await {
-            Err(error) if is_repeatable(&error) => admin.run_command(doc! { "hello": 1 }).await,
-            answered => answered,
-        };
-        hello.map(|hello| Self::of(&hello))
-    }
-
     pub(super) fn of(hello: &Document) -> Self {
         Self {
             topology: match hello.get_str("msg") {
@@ -97,6 +83,8 @@ impl Deployment {
 
 #[cfg(test)]
 mod tests {
+    use mongodb::bson::doc;
+
     use super::*;
 
     fn of(hello: Document) -> Deployment {

@@ -7,18 +7,15 @@
 use futures_util::future::join_all;
 use mongodb::{
     ClientSession,
-    action::BulkWrite,
-    bson::doc,
+    bson::{RawDocumentBuf, doc},
     error::{
         BulkWriteError, Error as DriverError, ErrorKind, InsertManyError, PartialBulkWriteResult,
         WriteError, WriteFailure,
     },
-    options::{BulkWriteOptions, UpdateOneModel},
-    results::{SummaryBulkWriteResult, VerboseBulkWriteResult},
+    results::VerboseBulkWriteResult,
 };
-use serde::Serialize;
 
-use super::{Server, retryable::Reply, simulated, write::UpdateEffect};
+use super::{Server, retryable::Reply, wire::Request};
 use crate::{error::maybe_stored, protocol::command::Update, value::bytes};
 
 /// The result of each statement of a command. In an ordered command no statement after the first error was
@@ -62,22 +59,21 @@ impl Server {
             self.bulk_write_found(updates).await
         } else {
             let updates = updates.into_iter();
-            let sent = updates.map(|update| self.update_once(update, None));
-            let effects = join_all(sent).await.into_iter();
-            Ok(effects
-                .map(|effect| effect.map(UpdateEffect::is_made))
-                .collect())
+            let sent = updates.map(|update| self.send(Request::Update(update), None));
+            let answers = join_all(sent).await.into_iter();
+            let found = answers.map(|answer| Ok(answer?.found > 0));
+            Ok(found.collect())
         }
     }
 
     /// Inserts documents, as a single command that the driver retries.
-    pub(crate) async fn insert_all<D: Serialize + Send + Sync>(
+    pub(crate) async fn insert_all(
         &self,
-        documents: &[D],
+        documents: &[RawDocumentBuf],
         ordered: bool,
     ) -> Result<Results, DriverError> {
-        match self.insert_raw(documents, ordered).await {
-            Ok(()) => Ok(results([], documents.len())),
+        match self.send(Request::Insert(documents, ordered), None).await {
+            Ok(_) => Ok(results([], documents.len())),
             Err(error) if ordered => self.of_ordered(refused_inserts(error, documents.len())?),
             Err(error) => refused_inserts(error, documents.len()),
         }
@@ -101,23 +97,6 @@ impl Server {
         }
     }
 
-    async fn insert_raw<D: Serialize + Send + Sync>(
-        &self,
-        documents: &[D],
-        ordered: bool,
-    ) -> Result<(), DriverError> {
-        simulated!(
-            self,
-            None,
-            true,
-            self.insert_command(documents, ordered)?,
-            simulated::inserted
-        );
-        let collection = self.collection.clone_with_type::<D>();
-        let action = collection.insert_many(documents).ordered(ordered);
-        self.ask(action).await.map(drop)
-    }
-
     /// Carries out updates in a transaction, as one command, which ends with the first that is refused.
     pub(crate) async fn update_all_in(
         &self,
@@ -127,7 +106,7 @@ impl Server {
         let statements = updates.iter().cloned().map(Update::into_statement);
         let statements: Vec<_> = statements.collect();
         let command = doc! { "update": self.collection.name(), "updates": statements };
-        let reply = self.run_in(command, session).await?;
+        let reply = self.run(self.database(), &command, Some(session)).await?;
         let results = Reply::read(reply)?.results(updates.len())?;
         results.into_iter().collect()
     }
@@ -138,7 +117,7 @@ impl Server {
         ordered: bool,
     ) -> Result<Results, DriverError> {
         let statements = updates.len();
-        match self.ask(self.bulk_write_action(updates, ordered)).await {
+        match self.send_bulk(updates, ordered, false).await {
             Ok(_) => Ok(results([], statements)),
             Err(error) if ordered => self.of_ordered(refused_updates(error, statements)?),
             Err(error) => refused_updates(error, statements),
@@ -147,9 +126,8 @@ impl Server {
 
     async fn bulk_write_found(&self, updates: Vec<Update>) -> Result<FoundResults, DriverError> {
         let statements = updates.len();
-        let action = self.bulk_write_action(updates, false).verbose_results();
-        let (results, answered) = match self.ask(action).await {
-            Ok(answered) => (results([], statements), Some(answered)),
+        let (results, answered) = match self.send_bulk(updates, false, true).await {
+            Ok(answered) => (results([], statements), answered),
             Err(error) => {
                 let answered = partial_result(&error).cloned();
                 (refused_updates(error, statements)?, answered)
@@ -165,28 +143,6 @@ impl Server {
             .collect())
     }
 
-    fn bulk_write_action(
-        &self,
-        updates: Vec<Update>,
-        ordered: bool,
-    ) -> BulkWrite<'_, SummaryBulkWriteResult> {
-        let namespace = self.collection.namespace();
-        let models = updates.into_iter().map(|update| {
-            UpdateOneModel::builder()
-                .namespace(namespace.clone())
-                .filter(update.filter)
-                .update(update.update)
-                .hint(update.hint.map(Into::into))
-                .upsert(update.upsert)
-                .build()
-        });
-        let mut options = BulkWriteOptions::default();
-        options.ordered = Some(ordered);
-        options.write_concern = self.collection.write_concern().cloned();
-        let action = self.collection.client().bulk_write(models);
-        action.with_options(options)
-    }
-
     async fn update_one_by_one(
         &self,
         updates: Vec<Update>,
@@ -194,7 +150,7 @@ impl Server {
     ) -> Result<Results, DriverError> {
         let mut results = Results::with_capacity(updates.len());
         for update in updates {
-            let result = self.update_once(update, None).await;
+            let result = self.send(Request::Update(update), None).await;
             // The results of later statements do not matter: those are not sent.
             let is_last = ordered && result.is_err();
             results.push(result.map(drop));

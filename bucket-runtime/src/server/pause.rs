@@ -40,8 +40,8 @@ fn longest_pause(tries: u32, last_trip: Duration) -> Option<Duration> {
 /// A random time up to this one.
 fn duration_up_to(longest: Duration) -> Duration {
     #[cfg(feature = "__simulated")]
-    if let Some(nanos) = super::simulated::random(longest.as_nanos() as u64 + 1) {
-        return Duration::from_nanos(nanos);
+    if let Some(simulated) = super::simulated::simulated() {
+        return Duration::from_nanos(simulated.random(longest.as_nanos() as u64 + 1));
     }
     rand::random_range(Duration::ZERO..=longest)
 }

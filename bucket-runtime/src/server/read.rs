@@ -2,7 +2,7 @@
 
 use mongodb::{
     ClientSession,
-    bson::Document,
+    bson::{Document, RawDocumentBuf},
     error::Error as DriverError,
     options::{
         AggregateOptions, Collation, FindOptions, Hint, ReadConcern, ReadPreference,
@@ -12,15 +12,15 @@ use mongodb::{
 use serde::de::DeserializeOwned;
 
 use super::{
-    Server, call,
+    call,
     cursor::{AnyCursor, DocumentCursor},
-    simulated,
     target::Target,
+    wire::{ReadRequest, Request},
 };
 use crate::{
     Result,
     error::{Kind, is_killed},
-    protocol::{filter::is_readable, range::Range},
+    protocol::{filter::is_readable, query::WholeRead, range::Range},
     value::element::whole,
 };
 
@@ -32,7 +32,7 @@ const MAX_KILLED_PLANS: u32 = 3;
 #[must_use]
 pub(crate) struct Read<'t> {
     pub(super) target: Target<'t>,
-    request: Request,
+    source: ReadSource,
     hint: Option<&'static str>,
     state: ReadState,
     allow_disk_use: bool,
@@ -40,7 +40,7 @@ pub(crate) struct Read<'t> {
     compares_bytes: bool,
 }
 
-enum Request {
+enum ReadSource {
     Find(Document, Box<Range>),
     Pipeline(Vec<Document>),
 }
@@ -62,12 +62,35 @@ enum ReadState {
 impl<'t> Target<'t> {
     /// Documents that match a filter.
     pub(crate) fn find(self, filter: Document, range: Range) -> Read<'t> {
-        Read::new(self, Request::Find(filter, Box::new(range)))
+        Read::new(self, ReadSource::Find(filter, Box::new(range)))
     }
 
     /// The results of a pipeline.
     pub(crate) fn pipeline(self, pipeline: impl IntoIterator<Item = Document>) -> Read<'t> {
-        Read::new(self, Request::Pipeline(Vec::from_iter(pipeline)))
+        Read::new(self, ReadSource::Pipeline(Vec::from_iter(pipeline)))
+    }
+
+    /// The rows of the whole documents, if there are such and they hold what is asked for; otherwise those of the
+    /// pipeline.
+    pub(crate) async fn items<'s, R: DeserializeOwned>(
+        self,
+        whole: Option<WholeRead>,
+        pipeline: impl FnOnce() -> Vec<Document>,
+        mut session: Option<&'s mut ClientSession>,
+    ) -> Result<DocumentCursor<'s, R>> {
+        if let Some(whole) = whole {
+            let find = self.find(whole.filter.clone(), whole.range.clone());
+            let mut found = find.cursor::<RawDocumentBuf>(session).await?;
+            let mut documents = Vec::new();
+            while let Some(document) = found.next_decoded().await? {
+                documents.push(document);
+            }
+            session = found.into_session();
+            if let Some(rows) = whole.rows(documents) {
+                return Ok(DocumentCursor::new(self, AnyCursor::of_rows(rows, session)));
+            }
+        }
+        self.pipeline(pipeline()).cursor(session).await
     }
 
     /// The number of matching documents, counted on the index alone if the filter is a range of ids.
@@ -76,42 +99,20 @@ impl<'t> Target<'t> {
         filter: Document,
         session: Option<&mut ClientSession>,
     ) -> Result<u64> {
-        simulated!(
-            self.server,
-            session,
-            true,
-            self.server.count_command(&filter),
-            |answer| simulated::counted(answer).map_err(|error| self.read_error(error))
-        );
-        let action = || self.server.collection.count_documents(filter.clone());
-        let count = match session {
-            Some(session) => self.server.ask(action().session(session)).await,
-            None => self.server.read(action).await,
+        let count = |session| self.server.send(Request::Count(filter.clone()), session);
+        let response = match session {
+            Some(_) => count(session).await,
+            None => repeat_killed(|| count(None)).await,
         };
-        count.map_err(|error| self.read_error(error))
+        Ok(response.map_err(|error| self.read_error(error))?.found)
     }
 }
 
-/// Sends the read that this expression builds, in the session if there is one; without, as often as the
-/// server ends its plan.
-macro_rules! open {
-    ($read:expr, $action:expr, $session:expr) => {{
-        let server = $read.target.server;
-        match $session {
-            Some(session) => {
-                let cursor = server.ask($action.session(&mut *session)).await?;
-                AnyCursor::Session(cursor, session)
-            }
-            None => AnyCursor::Plain(server.read(|| $action).await?),
-        }
-    }};
-}
-
 impl<'t> Read<'t> {
-    fn new(target: Target<'t>, request: Request) -> Self {
+    fn new(target: Target<'t>, source: ReadSource) -> Self {
         Self {
             target,
-            request,
+            source,
             hint: None,
             state: ReadState::Preferred,
             allow_disk_use: false,
@@ -179,7 +180,7 @@ impl<'t> Read<'t> {
         mut self,
         session: Option<&mut ClientSession>,
     ) -> Result<Option<Document>> {
-        if let Request::Find(_, range) = &mut self.request {
+        if let ReadSource::Find(_, range) = &mut self.source {
             // The server sends one document, and keeps no cursor.
             range.limit = Some(-1);
         }
@@ -203,9 +204,9 @@ impl<'t> Read<'t> {
 
     /// An error if the server would not read the request.
     fn check_size(&self) -> Result<()> {
-        let documents = match &self.request {
-            Request::Find(filter, _) => std::slice::from_ref(filter),
-            Request::Pipeline(pipeline) => pipeline,
+        let documents = match &self.source {
+            ReadSource::Find(filter, _) => std::slice::from_ref(filter),
+            ReadSource::Pipeline(pipeline) => pipeline,
         };
         match is_readable(documents) {
             true => Ok(()),
@@ -222,66 +223,25 @@ impl<'t> Read<'t> {
         }
     }
 
-    /// The read as a command.
-    #[cfg(feature = "__simulated")]
-    fn command(&self) -> Document {
-        let name = self.target.server.collection().name();
-        let mut command = match &self.request {
-            Request::Find(filter, range) => {
-                let mut find = mongodb::bson::doc! { "find": name, "filter": filter.clone() };
-                find.extend(
-                    range
-                        .sort
-                        .clone()
-                        .map(|sort| ("sort".to_owned(), sort.into())),
-                );
-                let projection = range.projection.clone();
-                find.extend(projection.map(|fields| ("projection".to_owned(), fields.into())));
-                find.extend(
-                    (range.skip > 0).then(|| ("skip".to_owned(), (range.skip as i64).into())),
-                );
-                find.extend(range.limit.map(|limit| ("limit".to_owned(), limit.into())));
-                find
-            }
-            Request::Pipeline(pipeline) => {
-                mongodb::bson::doc! { "aggregate": name, "pipeline": pipeline.clone(), "cursor": {} }
-            }
-        };
-        command.extend(self.hint.map(|hint| ("hint".to_owned(), hint.into())));
-        let concern = self.read_concern(false);
-        let concern = (concern.as_ref()).or(self.target.server.collection().read_concern());
-        for (level, of_majority) in [
-            ("majority", ReadConcern::majority()),
-            ("snapshot", ReadConcern::snapshot()),
-        ] {
-            if concern == Some(&of_majority) {
-                command.insert("readConcern", mongodb::bson::doc! { "level": level });
-            }
-        }
-        command
-    }
-
-    /// Opens the cursor: once for all types of rows, since it is most of the code.
+    /// Opens the cursor: once for all types of rows, since it is most of the code. Without a session the read is sent as
+    /// often as the server ends its plan.
     pub(super) async fn open<'s>(
         &self,
         session: Option<&'s mut ClientSession>,
     ) -> Result<AnyCursor<'s>, DriverError> {
-        #[cfg(feature = "__simulated")]
-        if simulated::is_on() {
-            let (server, id) = (
-                self.target.server,
-                session.as_ref().map(|it| it.id().clone()),
-            );
-            let find = || server.simulate(id.clone(), true, self.command());
-            let rows = simulated::rows(server.read(find).await)?;
-            return Ok(AnyCursor::of_rows(rows, session));
+        let server = self.target.server;
+        match session {
+            Some(_) => server.open(self.request(true), session).await,
+            None => repeat_killed(|| server.open(self.request(false), None)).await,
         }
-        let collection = self.target.server.collection();
+    }
+
+    fn request(&self, is_in_session: bool) -> ReadRequest {
         let hint = self.hint.map(|index| Hint::Name(index.to_owned()));
         let criteria = (self.state != ReadState::Preferred).then(primary);
-        let concern = self.read_concern(session.is_some());
-        Ok(match &self.request {
-            Request::Find(filter, range) => {
+        let concern = self.read_concern(is_in_session);
+        match &self.source {
+            ReadSource::Find(filter, range) => {
                 let mut options = FindOptions::default();
                 options.sort.clone_from(&range.sort);
                 options.projection.clone_from(&range.projection);
@@ -291,14 +251,9 @@ impl<'t> Read<'t> {
                 options.hint = hint;
                 options.selection_criteria = criteria;
                 options.read_concern = concern;
-                let find = || {
-                    collection
-                        .find(filter.clone())
-                        .with_options(options.clone())
-                };
-                open!(self, find(), session)
+                ReadRequest::Find(filter.clone(), Box::new(options))
             }
-            Request::Pipeline(pipeline) => {
+            ReadSource::Pipeline(pipeline) => {
                 let mut options = AggregateOptions::default();
                 options.allow_disk_use = self.allow_disk_use.then_some(true);
                 let simple = || Collation::builder().locale("simple").build();
@@ -306,30 +261,25 @@ impl<'t> Read<'t> {
                 options.hint = hint;
                 options.selection_criteria = criteria;
                 options.read_concern = concern;
-                let aggregate =
-                    || (collection.aggregate(pipeline.clone())).with_options(options.clone());
-                open!(self, aggregate(), session)
+                ReadRequest::Aggregate(pipeline.clone(), Box::new(options))
             }
-        })
+        }
     }
 }
 
-impl Server {
-    /// Sends the read that this closure builds; again, if the server ends its plan because an index was
-    /// dropped, or changed by the first array in it (QueryPlanKilled).
-    pub(super) async fn read<T, A>(&self, action: impl Fn() -> A) -> Result<T, DriverError>
-    where
-        A: IntoFuture<Output = Result<T, DriverError>, IntoFuture: Unpin>,
-    {
-        for _ in 0..MAX_KILLED_PLANS {
-            match self.ask(action()).await {
-                Err(error) if is_killed(&error) => {
-                    call::again();
-                }
-                answer => return answer,
-            }
+/// Sends a read; again, if the server ends its plan because an index was dropped, or changed by the first array in it
+/// (QueryPlanKilled).
+async fn repeat_killed<T, F>(send: impl Fn() -> F) -> Result<T, DriverError>
+where
+    F: Future<Output = Result<T, DriverError>>,
+{
+    let mut killed = 0;
+    loop {
+        match send().await {
+            Err(error) if is_killed(&error) && killed < MAX_KILLED_PLANS => killed += 1,
+            answer => return answer,
         }
-        self.ask(action()).await
+        call::again();
     }
 }
 

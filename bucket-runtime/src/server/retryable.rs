@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mongodb::{
     ClientSession,
-    bson::{Document, RawDocumentBuf, doc},
+    bson::doc,
     error::{Error as DriverError, ErrorKind},
 };
 
@@ -22,7 +22,7 @@ pub(super) use self::command::Reply;
 use super::{
     Server, call,
     many::{FoundResults, Results},
-    simulated,
+    wire::{Response, skip_number},
 };
 use crate::{
     error::{Code, is_code, is_killed, is_repeatable, maybe_stored, refusal},
@@ -66,13 +66,12 @@ impl Server {
     }
 
     /// Sends the last update of this session, which was interrupted, again under its number. If it was
-    /// not carried out before, it is now. Returns whether it found or inserted a document; `None` if the
-    /// driver gave it no number.
+    /// not carried out before, it is now. `None` if the driver gave it no number.
     pub(super) async fn update_again(
         &self,
         update: Update,
         session: ClientSession,
-    ) -> Result<Option<bool>, DriverError> {
+    ) -> Result<Option<Response>, DriverError> {
         let statements = [update.into_statement()];
         let command = Command::new(self, &statements, true);
         let retryable = RetryableSession::with_latest_number(session, self).await?;
@@ -80,38 +79,12 @@ impl Server {
             return Ok(None);
         };
         let reply = retryable.send(self, &command).await?;
-        let found = reply.n > 0;
-        let result = reply.results(1)?.pop();
-        result.transpose().map(|_| Some(found))
-    }
-}
-
-/// Commands that the driver neither numbers nor repeats.
-impl Server {
-    pub(super) async fn run_in(
-        &self,
-        command: Document,
-        session: &mut ClientSession,
-    ) -> Result<Document, DriverError> {
-        simulated!(self, Some(session), false, command, |answer| answer);
-        let db = self.database();
-        self.ask(db.run_command(command).session(session)).await
-    }
-
-    async fn run_raw_in(
-        &self,
-        command: RawDocumentBuf,
-        session: &mut ClientSession,
-    ) -> Result<Document, DriverError> {
-        simulated!(
-            self,
-            Some(session),
-            false,
-            crate::value::bytes::read(command.as_bytes())?,
-            |answer| answer
-        );
-        let db = self.database();
-        self.ask(db.run_raw_command(command).session(session)).await
+        let found = reply.n.unsigned_abs();
+        reply.results(1)?.pop().transpose()?;
+        Ok(Some(Response {
+            found,
+            ..Response::default()
+        }))
     }
 }
 
@@ -201,8 +174,8 @@ impl RetryableSession {
                 "updates": [{ "q": { "_id": { "$in": [] } }, "u": { "$set": { "_": 0 } } }],
                 "txnNumber": 0_i64,
             };
-            let asked = server.run_in(nothing, &mut session).await;
-            let number = match asked {
+            let asked = server.run(server.database(), &nothing, Some(&mut session));
+            let number = match asked.await {
                 Ok(_) => 0,
                 Err(error) => match latest_number(&error) {
                     Some(number) => number,
@@ -220,13 +193,16 @@ impl RetryableSession {
     }
 
     async fn send(&mut self, server: &Server, command: &Command<'_>) -> Result<Reply, DriverError> {
+        let command = Command {
+            txn_number: self.number,
+            ..*command
+        };
         let mut first = None;
         let mut broken_off = 0;
         loop {
             // Serialised again for each attempt: the command is long, and second attempts are rare.
-            let raw = command.with_number(self.number)?;
-            let sent = server.run_raw_in(raw, &mut self.session).await;
-            match (sent.and_then(Reply::read), first.take()) {
+            let sent = server.run(server.database(), &command, Some(&mut self.session));
+            match (sent.await.and_then(Reply::read), first.take()) {
                 (Err(error), None) if is_repeatable(&error) => {
                     first = Some(error);
                     call::again();
@@ -251,14 +227,8 @@ impl RetryableSession {
     }
 
     /// Advances both numbers.
-    ///
-    /// A transaction that begins and aborts without a command is never sent; its only effect is the next
-    /// number.
     async fn advance(&mut self) -> Result<(), DriverError> {
-        self.session.start_transaction().await?;
-        self.session.abort_transaction().await?;
-        #[cfg(feature = "__simulated")]
-        simulated::skip_number(&self.session);
+        skip_number(&mut self.session).await?;
         self.number += 1;
         Ok(())
     }

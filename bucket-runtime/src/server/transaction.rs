@@ -16,9 +16,8 @@ use crate::{
     error::{Kind, duplicate_index, is_aborted, is_too_many_transactions},
     schema::names::OPEN_INDEX,
     server::{
-        Server,
-        call::{self, Calls},
-        simulated,
+        Server, call,
+        wire::{self, Request},
     },
 };
 
@@ -84,18 +83,14 @@ pub(crate) async fn run_in<A: Attempt>(
     done
 }
 
-/// Whether a session is in a transaction: then the driver refuses to begin another one. One that begins and aborts
-/// without a command is never sent. (A session that reads from a snapshot cannot begin one, either: the server refuses
-/// its writes.)
+/// Whether a session is in a transaction: then the driver refuses to begin another one. (A session that reads from a
+/// snapshot cannot begin one, either: the server refuses its writes.)
 async fn is_in_transaction(server: &Server, session: &mut ClientSession) -> Result<bool> {
-    let begun = Calls::current().within(session.start_transaction().into_future());
-    let ended = match begun.await {
-        Err(error) if matches!(*error.kind, ErrorKind::Transaction { .. }) => return Ok(true),
-        Err(error) => Err(error),
-        Ok(()) => session.abort_transaction().await,
-    };
-    ended.map_err(|error| server.target().read_error(error))?;
-    Ok(false)
+    match wire::skip_number(session).await {
+        Ok(()) => Ok(false),
+        Err(error) if matches!(*error.kind, ErrorKind::Transaction { .. }) => Ok(true),
+        Err(error) => Err(server.target().read_error(error)),
+    }
 }
 
 /// What a session has seen. What begins after it, in another session, sees as much.
@@ -170,15 +165,8 @@ async fn begin_and_commit<A: Attempt>(
 }
 
 async fn begin<A: Attempt>(session: &mut ClientSession) -> Result<(), DriverError> {
-    let begin = session.start_transaction();
-    let begin = match A::READS_ONE_MOMENT {
-        true => begin.read_concern(ReadConcern::snapshot()),
-        false => begin,
-    };
-    Calls::current().within(begin.into_future()).await?;
-    #[cfg(feature = "__simulated")]
-    simulated::begin(session).await?;
-    Ok(())
+    let concern = A::READS_ONE_MOMENT.then(ReadConcern::snapshot);
+    wire::begin(session, concern).await
 }
 
 /// Runs the body of a transaction that has begun, and commits it; again from its begin after a lost race.
@@ -198,7 +186,7 @@ async fn commit_or_retry<A: Attempt>(
             Err(error) => error,
         };
         // The server ends the transaction by itself if this command does not arrive.
-        let _ = send_abort(server, session).await;
+        let _ = server.send(Request::Abort, Some(&mut *session)).await;
         let Some(driver) = error.driver() else {
             return Err(error);
         };
@@ -219,33 +207,11 @@ async fn commit_or_retry<A: Attempt>(
 async fn commit(server: &Server, session: &mut ClientSession) -> Result<(), DriverError> {
     let end = Instant::now() + LONGEST_TRANSACTION;
     loop {
-        match send_commit(server, session).await {
+        match server.send(Request::Commit, Some(&mut *session)).await {
             Err(error)
                 if Instant::now() < end
                     && error.contains_label(mongodb::error::UNKNOWN_TRANSACTION_COMMIT_RESULT) => {}
-            done => return done,
+            done => return done.map(drop),
         }
     }
-}
-
-async fn send_commit(server: &Server, session: &mut ClientSession) -> Result<(), DriverError> {
-    simulated!(
-        server,
-        Some(session),
-        true,
-        mongodb::bson::doc! { "commitTransaction": 1 },
-        |answer: Result<_, _>| answer.map(drop)
-    );
-    server.ask(session.commit_transaction()).await
-}
-
-async fn send_abort(server: &Server, session: &mut ClientSession) -> Result<(), DriverError> {
-    simulated!(
-        server,
-        Some(session),
-        true,
-        mongodb::bson::doc! { "abortTransaction": 1 },
-        |answer: Result<_, _>| answer.map(drop)
-    );
-    server.ask(session.abort_transaction()).await
 }

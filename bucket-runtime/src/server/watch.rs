@@ -8,25 +8,19 @@
 
 use mongodb::{
     bson::{Document, doc},
-    change_stream::{
-        ChangeStream,
-        event::{ChangeStreamEvent, ResumeToken},
-    },
-    error::Error as DriverError,
-    options::ReadConcern,
+    change_stream::event::ResumeToken,
 };
 
-#[cfg(feature = "__simulated")]
-use super::simulated;
 use super::{
     call::Calls,
     target::{OwnedTarget, Target},
+    wire::{Event, EventStream},
 };
 use crate::{Result, value::bytes};
 
 /// Events of a change stream. It knows the target of its watch, which its errors name.
 pub(crate) struct Events {
-    stream: EventStream,
+    stream: Box<dyn EventStream>,
     watched: Watched,
     /// The position that the stream has reached.
     reached: Option<ResumeToken>,
@@ -37,43 +31,10 @@ pub(crate) struct Events {
     calls: Calls,
 }
 
-/// A change stream of the driver.
-enum EventStream {
-    Driver(ChangeStream<ChangeStreamEvent<Document>>),
-    #[cfg(feature = "__simulated")]
-    Simulated(simulated::ChangeStream),
-}
-
-impl EventStream {
-    async fn next_if_any(&mut self) -> Result<Option<ChangeStreamEvent<Document>>, DriverError> {
-        match self {
-            Self::Driver(stream) => stream.next_if_any().await,
-            #[cfg(feature = "__simulated")]
-            Self::Simulated(stream) => stream.next_if_any().await,
-        }
-    }
-
-    fn resume_token(&self) -> Option<ResumeToken> {
-        match self {
-            Self::Driver(stream) => stream.resume_token(),
-            #[cfg(feature = "__simulated")]
-            Self::Simulated(stream) => Some(stream.resume_token()),
-        }
-    }
-
-    fn is_alive(&self) -> bool {
-        match self {
-            Self::Driver(stream) => stream.is_alive(),
-            #[cfg(feature = "__simulated")]
-            Self::Simulated(_) => true,
-        }
-    }
-}
-
 impl Events {
     /// The next event; `None` if there is none at the moment. At most one round trip, in which the server
     /// waits for up to a second, and one more if the driver went back.
-    pub(crate) async fn next_event(&mut self) -> Result<Option<ChangeStreamEvent<Document>>> {
+    pub(crate) async fn next_event(&mut self) -> Result<Option<Event>> {
         loop {
             let next = self.calls.next_row(self.stream.next_if_any()).await;
             match next {
@@ -212,27 +173,15 @@ impl Target<'_> {
         Ok(events)
     }
 
-    async fn open(self, watched: &Watched, after: Option<ResumeToken>) -> Result<EventStream> {
-        #[cfg(feature = "__simulated")]
-        if simulated::is_on() {
-            let stream = simulated::ChangeStream::open(self.server, &watched.wanted, after).await;
-            let stream = stream.map_err(|error| self.read_error(error))?;
-            return Ok(EventStream::Simulated(stream));
-        }
-        let database = self.server.database();
-        let action = match watched.is_of_database {
-            true => database.watch(),
-            false => self.server.collection.watch(),
-        };
-        let mut action = action
-            .pipeline([doc! { "$match": { "$or": &watched.wanted } }])
-            // Change streams allow no other read concern, whatever the handle has.
-            .read_concern(ReadConcern::majority());
-        if let Some(after) = after {
-            action = action.resume_after(after);
-        }
-        let stream = self.server.ask(action).await;
-        let stream = stream.map_err(|error| self.read_error(error))?;
-        Ok(EventStream::Driver(stream))
+    async fn open(
+        self,
+        watched: &Watched,
+        after: Option<ResumeToken>,
+    ) -> Result<Box<dyn EventStream>> {
+        let wanted = &watched.wanted;
+        let stream = self
+            .server
+            .open_events(watched.is_of_database, wanted, after);
+        stream.await.map_err(|error| self.read_error(error))
     }
 }

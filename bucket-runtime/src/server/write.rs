@@ -1,31 +1,22 @@
 //! Single writes.
 
 use mongodb::{
-    ClientSession, bson::Document, error::Error as DriverError, options::Hint,
-    results::UpdateResult,
+    ClientSession,
+    bson::{Document, doc},
+    error::Error as DriverError,
 };
-use serde::Serialize;
 
-use super::{Server, call, many::Results, simulated, target::Target, with_session};
+use super::{
+    Server, call,
+    many::Results,
+    target::Target,
+    wire::{Request, Response},
+};
 use crate::{
+    Result,
     error::{is_killed, is_statement_error},
     protocol::command::Update,
 };
-
-/// What an update did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum UpdateEffect {
-    None,
-    Found,
-    Inserted,
-}
-
-impl UpdateEffect {
-    /// Whether the update found or inserted a document.
-    pub(crate) fn is_made(self) -> bool {
-        self != Self::None
-    }
-}
 
 impl Server {
     /// Carries out one update. One round trip, which
@@ -37,17 +28,18 @@ impl Server {
         update: Update,
         again: impl FnOnce() -> Option<Update>,
         session: Option<&mut ClientSession>,
-    ) -> Result<UpdateEffect, DriverError> {
+    ) -> Result<Response, DriverError> {
         let deployment = self.deployment().await?;
         if session.is_some()
             || !deployment.takes_our_numbers()
             || deployment.breaks_off_before_writing()
         {
-            return self.update_once(update, session).await;
+            return self.send(Request::Update(update), session).await;
         }
         // Our own session, so that the server can be asked about the update afterwards.
         let mut session = self.start_session().await?;
-        let error = match self.update_once(update, Some(&mut session)).await {
+        let sent = self.send(Request::Update(update), Some(&mut session)).await;
+        let error = match sent {
             Err(error) if is_killed(&error) => error,
             sent => return sent,
         };
@@ -56,127 +48,53 @@ impl Server {
         };
         call::again();
         match self.update_again(update, session).await {
-            Ok(Some(true)) => Ok(UpdateEffect::Found),
-            Ok(Some(false)) => Ok(UpdateEffect::None),
+            Ok(Some(response)) => Ok(response),
             Err(answer) if is_statement_error(&answer) => Err(answer),
             // The server's answer did not say, and the interrupted update may have been carried out.
             Ok(None) | Err(_) => Err(error),
         }
     }
-
-    /// Sends an update once, without asking about its outcome after a broken connection: for a caller's
-    /// session, and for deployments that do not take our numbers.
-    pub(crate) async fn update_once(
-        &self,
-        update: Update,
-        session: Option<&mut ClientSession>,
-    ) -> Result<UpdateEffect, DriverError> {
-        let result = self.send(update, session).await?;
-        Ok(match result {
-            UpdateResult {
-                upserted_id: Some(_),
-                ..
-            } => UpdateEffect::Inserted,
-            UpdateResult {
-                matched_count: 0, ..
-            } => UpdateEffect::None,
-            _ => UpdateEffect::Found,
-        })
-    }
-
-    async fn send(
-        &self,
-        update: Update,
-        session: Option<&mut ClientSession>,
-    ) -> Result<UpdateResult, DriverError> {
-        simulated!(
-            self,
-            session,
-            true,
-            self.update_command([update.into_statement()]),
-            simulated::updated
-        );
-        let mut action = (self.collection)
-            .update_one(update.filter, update.update)
-            .upsert(update.upsert);
-        if let Some(hint) = update.hint {
-            action = action.hint(Hint::Name(hint.to_owned()));
-        }
-        with_session!(self, action, session)
-    }
-
-    /// Inserts documents, in a session.
-    pub(crate) async fn insert_many<D: Serialize + Send + Sync>(
-        &self,
-        documents: &[D],
-        session: &mut ClientSession,
-    ) -> Result<(), DriverError> {
-        simulated!(
-            self,
-            Some(session),
-            true,
-            self.insert_command(documents, true)?,
-            simulated::inserted
-        );
-        let collection = self.collection.clone_with_type::<D>();
-        let action = collection.insert_many(documents).session(session);
-        self.ask(action).await.map(drop)
-    }
-
-    /// Carries out an update pipeline on all matching documents; returns how many it changed.
-    pub(crate) async fn update_many(
-        &self,
-        filter: Document,
-        pipeline: Vec<Document>,
-        session: Option<&mut ClientSession>,
-    ) -> Result<u64, DriverError> {
-        simulated!(
-            self,
-            session,
-            true,
-            self.update_many_command(filter, pipeline),
-            |answer| simulated::updated(answer).map(|result| result.modified_count)
-        );
-        let action = self.collection.update_many(filter, pipeline);
-        let result = with_session!(self, action, session)?;
-        Ok(result.modified_count)
-    }
 }
 
 /// Each sends one request, which the driver retries once.
 impl Target<'_> {
+    /// Sends any request.
+    pub(crate) async fn send(
+        self,
+        request: Request<'_>,
+        session: Option<&mut ClientSession>,
+    ) -> Result<Response> {
+        let is_of_many = matches!(request, Request::UpdateMany(..) | Request::DeleteMany(_));
+        let response = self.server.send(request, session).await;
+        response.map_err(|error| match is_of_many {
+            true => self.write_of_many_error(error),
+            false => self.write_error(error),
+        })
+    }
+
     /// Carries out one update; returns whether it found or inserted a document. It is built again if the
     /// server interrupts it, see [`Server::update`].
     pub(crate) async fn update(
         self,
         update: impl Fn() -> Update,
         session: Option<&mut ClientSession>,
-    ) -> crate::Result<bool> {
+    ) -> Result<bool> {
         let again = || Some(update());
-        let found = self.server.update(update(), again, session).await;
-        let found = found.map(UpdateEffect::is_made);
-        found.map_err(|error| self.write_error(error))
+        let response = self.server.update(update(), again, session).await;
+        let response = response.map_err(|error| self.write_error(error))?;
+        Ok(response.found > 0)
     }
 
     /// Carries out updates, each of which changes a document or is refused; see [`Server::update_all`].
-    pub(crate) async fn update_all(
-        self,
-        updates: Vec<Update>,
-        ordered: bool,
-    ) -> crate::Result<Results> {
+    pub(crate) async fn update_all(self, updates: Vec<Update>, ordered: bool) -> Result<Results> {
         let results = self.server.update_all(updates, ordered).await;
         results.map_err(|error| self.write_error(error))
     }
 
     /// Carries out one update in a transaction, which repeats it; returns whether it changed a document.
-    pub(crate) async fn modify(
-        self,
-        update: Update,
-        session: &mut ClientSession,
-    ) -> crate::Result<bool> {
-        let result = self.server.send(update, Some(session)).await;
-        let result = result.map_err(|error| self.write_error(error))?;
-        Ok(result.modified_count > 0)
+    pub(crate) async fn modify(self, update: Update, session: &mut ClientSession) -> Result<bool> {
+        let response = self.send(Request::Update(update), Some(session));
+        Ok(response.await?.changed > 0)
     }
 
     /// Inserts one document.
@@ -184,51 +102,9 @@ impl Target<'_> {
         self,
         document: Document,
         session: Option<&mut ClientSession>,
-    ) -> crate::Result<()> {
-        simulated!(
-            self.server,
-            session,
-            true,
-            (self.server.insert_command(&[document], true))
-                .map_err(|error| self.write_error(error))?,
-            |answer| (simulated::written(answer).map(drop))
-                .map_err(|error| self.write_error(error))
-        );
-        let action = self.server.collection.insert_one(document);
-        let result = with_session!(self.server, action, session);
-        result.map(drop).map_err(|error| self.write_error(error))
-    }
-
-    /// Inserts documents, in a session.
-    pub(crate) async fn insert_many<D: Serialize + Send + Sync>(
-        self,
-        documents: &[D],
-        session: &mut ClientSession,
-    ) -> crate::Result<()> {
-        let inserted = self.server.insert_many(documents, session).await;
-        inserted.map_err(|error| self.write_error(error))
-    }
-
-    /// Replaces the matching document, if there is one; returns whether there was one.
-    pub(crate) async fn replace(
-        self,
-        filter: Document,
-        document: &Document,
-        session: Option<&mut ClientSession>,
-    ) -> crate::Result<bool> {
-        simulated!(
-            self.server,
-            session,
-            true,
-            (self.server)
-                .update_command([mongodb::bson::doc! { "q": filter, "u": document.clone() }]),
-            |answer| (simulated::updated(answer).map(|result| result.matched_count > 0))
-                .map_err(|error| self.write_error(error))
-        );
-        let action = self.server.collection.replace_one(filter, document);
-        let result = with_session!(self.server, action, session);
-        let result = result.map_err(|error| self.write_error(error))?;
-        Ok(result.matched_count > 0)
+    ) -> Result<()> {
+        let response = self.send(Request::InsertOne(document), session);
+        response.await.map(drop)
     }
 
     /// Carries out an update pipeline on all matching documents; returns how many it changed.
@@ -237,9 +113,9 @@ impl Target<'_> {
         filter: Document,
         pipeline: Vec<Document>,
         session: Option<&mut ClientSession>,
-    ) -> crate::Result<u64> {
-        let changed = self.server.update_many(filter, pipeline, session).await;
-        changed.map_err(|error| self.write_of_many_error(error))
+    ) -> Result<u64> {
+        let request = Request::UpdateMany(filter, pipeline.into(), None);
+        Ok(self.send(request, session).await?.changed)
     }
 
     /// Deletes one matching document; returns whether there was one.
@@ -247,19 +123,8 @@ impl Target<'_> {
         self,
         filter: Document,
         session: Option<&mut ClientSession>,
-    ) -> crate::Result<bool> {
-        simulated!(
-            self.server,
-            session,
-            true,
-            self.server.delete_command(filter, 1),
-            |answer| (simulated::deleted(answer).map(|deleted| deleted > 0))
-                .map_err(|error| self.write_error(error))
-        );
-        let action = self.server.collection.delete_one(filter);
-        let result = with_session!(self.server, action, session);
-        let result = result.map_err(|error| self.write_error(error))?;
-        Ok(result.deleted_count > 0)
+    ) -> Result<bool> {
+        Ok(self.send(Request::Delete(filter), session).await?.found > 0)
     }
 
     /// Deletes all matching documents; returns how many.
@@ -267,17 +132,40 @@ impl Target<'_> {
         self,
         filter: Document,
         session: Option<&mut ClientSession>,
-    ) -> crate::Result<u64> {
-        simulated!(
-            self.server,
-            session,
-            true,
-            self.server.delete_command(filter, 0),
-            |answer| simulated::deleted(answer).map_err(|error| self.write_of_many_error(error))
-        );
-        let action = self.server.collection.delete_many(filter);
-        let result = with_session!(self.server, action, session);
-        let result = result.map_err(|error| self.write_of_many_error(error))?;
-        Ok(result.deleted_count)
+    ) -> Result<u64> {
+        let response = self.send(Request::DeleteMany(filter), session);
+        Ok(response.await?.found)
+    }
+
+    /// Carries out an update pipeline on the matching document, if there is one, or without a pipeline deletes it;
+    /// returns these fields of the result, or of what was deleted. One round trip, which the driver retries.
+    pub(crate) async fn change(
+        self,
+        filter: Document,
+        pipeline: Option<Vec<Document>>,
+        hint: Option<&'static str>,
+        fields: Document,
+        session: Option<&mut ClientSession>,
+    ) -> Result<Option<Document>> {
+        let request = Request::Change {
+            filter,
+            pipeline,
+            hint,
+            fields,
+        };
+        Ok(self.send(request, session).await?.document)
+    }
+
+    /// Changes or deletes the matching document, which the caller has just read; returns whether no other writer was
+    /// faster.
+    pub(crate) async fn change_read(
+        self,
+        filter: Document,
+        pipeline: Option<Vec<Document>>,
+        hint: Option<&'static str>,
+        session: Option<&mut ClientSession>,
+    ) -> Result<bool> {
+        let changed = self.change(filter, pipeline, hint, doc! { "_id": 1 }, session);
+        Ok(changed.await?.is_some())
     }
 }

@@ -17,7 +17,7 @@ use crate::{
     error::Kind,
     protocol::command::{IndexedScope, KeyScope, Update},
     schema::open_index::OpenIndex,
-    server::{Server, pause::pause_after, target::Target, write::UpdateEffect},
+    server::{Server, pause::pause_after, target::Target},
     write::appended::Appended,
 };
 pub(crate) use crate::{
@@ -190,10 +190,11 @@ impl Engine {
         // The batch does not change before the answer.
         let again = || Some(batch.statements(mode).ok()?.into_iter().next()?.0);
         let result = self.server.update(update, again, session).await;
-        if let Ok(effect) = result {
-            carried.note_effect(effect);
-        }
-        self.note_outcome(batch, carried, result.map(UpdateEffect::is_made))
+        let found = result.map(|answer| {
+            carried.note_answer(&answer);
+            answer.found > 0
+        });
+        self.note_outcome(batch, carried, found)
     }
 
     async fn send_several<W>(

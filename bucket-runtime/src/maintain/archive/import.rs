@@ -3,7 +3,7 @@
 use std::{marker::PhantomData, pin::Pin};
 
 use futures_util::stream::{Stream, StreamExt};
-use mongodb::bson::DateTime;
+use mongodb::bson::{DateTime, RawDocumentBuf};
 
 use super::{
     line::Archived,
@@ -243,8 +243,14 @@ impl<'l, T: Bucket> Importer<'l, T> {
             return Ok(());
         }
         let server = &self.engine.server;
-        let results = server.insert_all(&buckets, false).await;
-        let results = results.map_err(|error| server.target().write_of_many_error(error))?;
+        let sent = async {
+            let documents = (buckets.iter()).map(|one| RawDocumentBuf::try_from(&one.document));
+            let documents = documents.collect::<Result<Vec<_>, _>>()?;
+            server.insert_all(&documents, false).await
+        };
+        let results = sent
+            .await
+            .map_err(|error| server.target().write_of_many_error(error))?;
         for (bucket, result) in buckets.into_iter().zip(results) {
             let outcome = match result {
                 Ok(()) => LineOutcome::Stored(bucket.items),

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use mongodb::bson::{Bson, DateTime, Document};
-use serde::{Serialize, Serializer};
 
 use super::{
     put_back::LineOutcome,
@@ -33,13 +32,6 @@ pub(super) struct Archived {
     pub(super) document: Document,
     /// The number of its items.
     pub(super) items: usize,
-}
-
-/// A line is sent as its document.
-impl Serialize for Archived {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.document.serialize(serializer)
-    }
 }
 
 impl Archived {

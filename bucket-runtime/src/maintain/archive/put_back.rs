@@ -12,6 +12,7 @@ use crate::{
     error::{duplicate_index, error_text},
     protocol::range::Range,
     schema::names::{OPEN_INDEX, UNIQUE_INDEX},
+    server::wire::Request,
     value::exact::exact_document,
     write::engine::{Engine, TRIES, pause},
 };
@@ -48,7 +49,8 @@ pub(super) async fn put_back(engine: &Engine, mut archived: Archived) -> Result<
             }
             Some(Some([])) => {
                 this.insert(archived.scope.spec.items, doc! { "$size": 0 });
-                target.replace(this, &archived.document, None).await
+                let replace = Request::Replace(this, &archived.document);
+                target.send(replace, None).await.map(|done| done.found > 0)
             }
             Some(_) => return Ok(archived.refused(RefusedReason::Taken)),
         };

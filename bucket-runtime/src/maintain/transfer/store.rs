@@ -21,6 +21,7 @@ use crate::{
     server::{
         Server,
         transaction::{Attempt, is_lost_race},
+        wire::Request,
     },
     write::{
         appended::Appended,
@@ -97,7 +98,8 @@ impl StoreChunk {
             sent = server.update_all_in(&commands.fills, session).await;
         }
         if sent.is_ok() && !commands.buckets.is_empty() {
-            sent = server.insert_many(&commands.buckets, session).await;
+            let insert = Request::Insert(&commands.buckets, true);
+            sent = server.send(insert, Some(session)).await.map(drop);
         }
         sent.map_err(|error| match duplicate_index(&error) {
             // An open bucket is not as the commands expect it, or holds the identity.

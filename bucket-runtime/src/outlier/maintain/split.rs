@@ -20,6 +20,7 @@ use crate::{
         cursor,
         target::Target,
         transaction::{self, Attempt},
+        wire::Request,
     },
     value::{
         element::{comparable, document_size},
@@ -62,7 +63,8 @@ impl Attempt for SplitParent {
             let exhausted = || Kind::IdsExhausted(first.unwrap_or_default());
             let buckets = buckets.ok_or_else(|| parent.error(exhausted()))?;
             if !buckets.is_empty() {
-                self.extras().insert_many(&buckets, session).await?;
+                let insert = Request::Insert(&buckets, true);
+                self.extras().send(insert, Some(session)).await?;
             }
             for update in [parent.scope.unset_flag(), parent.scope.cut(kept)] {
                 let target = parent.parent().store_no_items();

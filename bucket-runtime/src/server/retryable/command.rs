@@ -1,7 +1,7 @@
 //! A command of several updates, and the server's answer.
 
 use mongodb::{
-    bson::{Bson, Deserializer, Document, RawDocumentBuf},
+    bson::{Bson, Deserializer, Document},
     error::{Error as DriverError, ErrorKind, WriteConcernError, WriteError, WriteFailure},
     options::WriteConcern,
 };
@@ -13,7 +13,6 @@ use crate::{
         Server,
         many::{Results, results},
     },
-    value::element::raw,
 };
 
 /// The command `update`.
@@ -40,12 +39,6 @@ impl<'c> Command<'c> {
             write_concern: server.collection.write_concern(),
             txn_number: 0,
         }
-    }
-
-    pub(super) fn with_number(self, txn_number: i64) -> Result<RawDocumentBuf, DriverError> {
-        let command = raw(&Self { txn_number, ..self });
-        // Statements are BSON already: only a length beyond 32 bits can fail.
-        command.map_err(|error| DriverError::custom(error.to_string()))
     }
 }
 

@@ -19,7 +19,7 @@ use crate::{
         next_id::next_id,
         pack::Packer,
     },
-    server::write::UpdateEffect,
+    server::wire::Response,
     value::{element::comparable, rollup::Totals},
     write::{appended::Appended, item::Entry},
 };
@@ -80,8 +80,10 @@ impl Carried {
     }
 
     /// Notes whether the statement has opened a bucket, if it may have.
-    pub(super) fn note_effect(&mut self, effect: UpdateEffect) {
-        if let (UpdateEffect::Inserted, Some(opened)) = (effect, self.after_opening.take()) {
+    pub(super) fn note_answer(&mut self, answer: &Response) {
+        if let Some(opened) = self.after_opening.take()
+            && answer.is_inserted
+        {
             self.after = opened;
         }
     }
