@@ -35,10 +35,7 @@ pages! {
     loading
     transactions
     outliers
-    outlier_pushes
-    outlier_identity
     outlier_items
-    outlier_edits
     taking_over
     importing
     #[doc(alias = "ttl", alias = "retention")]
