@@ -128,17 +128,16 @@ impl Server {
         &self,
         filter: Document,
         pipeline: Vec<Document>,
-        session: Option<&mut ClientSession>,
     ) -> Result<u64, DriverError> {
         simulated!(
             self,
-            session,
+            None,
             true,
             self.update_many_command(filter, pipeline),
             |answer| simulated::updated(answer).map(|result| result.modified_count)
         );
         let action = self.collection.update_many(filter, pipeline);
-        let result = with_session!(self, action, session)?;
+        let result = self.ask(action).await?;
         Ok(result.modified_count)
     }
 }
@@ -236,9 +235,8 @@ impl Target<'_> {
         self,
         filter: Document,
         pipeline: Vec<Document>,
-        session: Option<&mut ClientSession>,
     ) -> crate::Result<u64> {
-        let changed = self.server.update_many(filter, pipeline, session).await;
+        let changed = self.server.update_many(filter, pipeline).await;
         changed.map_err(|error| self.write_of_many_error(error))
     }
 
