@@ -17,7 +17,7 @@ enum Step {
     },
     /// `flag`.
     Flag,
-    /// `read_state`, or `read_state_and_held`.
+    /// `read_state`.
     State,
     /// `insert`, with `first` of the items.
     Insert {

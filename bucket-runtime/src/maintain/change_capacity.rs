@@ -119,7 +119,7 @@ async fn seal_unsealed(server: &Server, spec: &BucketSpec, least: i32, most: i32
         spec.count: { "$gte": least, "$lt": most },
         SEALED: { "$exists": false },
     };
-    let sealed = server.target().update_many(unsealed, seal(), None).await;
+    let sealed = server.target().update_many(unsealed, seal()).await;
     sealed.map(drop)
 }
 

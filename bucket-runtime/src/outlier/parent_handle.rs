@@ -176,17 +176,9 @@ impl ParentHandle {
         Ok(flagged.read_latest().first(session).await?.is_some())
     }
 
-    /// Reads how full the parent is, if it exists; for a write, as the primary has it.
+    /// Reads how full the parent is, if it exists, and which of these items' identities its array holds; for a write,
+    /// as the primary has it.
     pub(crate) async fn read_state(
-        &self,
-        for_a_write: bool,
-        session: Option<&mut ClientSession>,
-    ) -> Result<Option<ParentState>> {
-        self.read_state_and_held(&[], for_a_write, session).await
-    }
-
-    /// Reads how full the parent is, and which of these items' identities its array holds.
-    pub(crate) async fn read_state_and_held(
         &self,
         elements: &[Bson],
         for_a_write: bool,

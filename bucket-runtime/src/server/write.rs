@@ -112,10 +112,9 @@ impl Target<'_> {
         self,
         filter: Document,
         pipeline: Vec<Document>,
-        session: Option<&mut ClientSession>,
     ) -> Result<u64> {
         let request = Request::UpdateMany(filter, pipeline.into(), None);
-        Ok(self.send(request, session).await?.changed)
+        Ok(self.send(request, None).await?.changed)
     }
 
     /// Deletes one matching document; returns whether there was one.

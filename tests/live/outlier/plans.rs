@@ -286,6 +286,20 @@ async fn the_extras_have_the_manuals_index_and_the_reads_by_reference_use_one(
             "{command}: {stats}"
         );
     }
+    // A read that goes on from a token does not look at the documents before it.
+    let last = albums.items(&7).newest_first().page_of_items(2);
+    let token = last.await.unwrap().next.unwrap();
+    record.take();
+    let rest = albums.items(&7).page_of_items(5).after(&token);
+    assert_eq!(rest.await.unwrap().items.len(), 2);
+    for command in record.take() {
+        let explained = explain(&db, command.clone()).await;
+        let stats = explained.get_document("executionStats").unwrap();
+        assert!(
+            number(stats.get("totalDocsExamined")) <= 1,
+            "{command}: {stats}"
+        );
+    }
     let again = Album::outliers(&db).await.unwrap();
     assert_eq!(record.take().len(), 3, "opening what exists");
     drop(again);

@@ -100,6 +100,6 @@ impl Verifier {
     /// Updates the buckets that match, and returns how many changed.
     async fn update(&self, filter: Document, pipeline: Vec<Document>) -> Result<u64> {
         let target = self.server.target();
-        target.update_many(filter, pipeline, None).await
+        target.update_many(filter, pipeline).await
     }
 }

@@ -70,13 +70,13 @@ impl<T: Outlier> RepairOutliers<T> {
     }
 
     pub(crate) async fn execute(self) -> Result<RepairedOutliers> {
-        let mut verifier = self.outliers.check().await?;
-        let server = &verifier.extras.server;
+        let server = self.outliers.extras.server.clone();
         server.needs_replica_set("repair").await?;
+        let mut verifier = self.outliers.check().await?;
         // A parent can be split once its extras are in order, and have their indexes.
         let mut repaired = verifier.extras.repair().await?;
         let parents = verifier.outliers.collections.parents.clone();
-        match open_both(parents, verifier.extras.server.clone(), true).await {
+        match open_both(parents, server, true).await {
             Ok(opened) => verifier.outliers = opened,
             // The twins are problems of their own.
             Err(error) if error.is_not_unique() => {}
@@ -120,8 +120,9 @@ impl<T: Outlier> OutlierVerifier<T> {
         match (kind, T::SPEC.total) {
             (ProblemKind::TooLarge, _) => stored()?.split().await,
             (ProblemKind::ForeignId, _) => {
-                let extras = self.extras.server.target();
-                let document = extras.find(doc! { "_id": equality(id) }, Range::unordered());
+                let reference = Range::unordered().project(doc! { T::SPEC.reference: 1 });
+                let document = doc! { "_id": equality(id) };
+                let document = self.extras.server.target().find(document, reference);
                 match document.read_primary().first(None).await? {
                     Some(document) => {
                         let parent = document.get(T::SPEC.reference).unwrap_or(&Bson::Null);
@@ -157,7 +158,7 @@ impl<T: Outlier> OutlierVerifier<T> {
             doc! { "$project": { "items": &length } },
         ];
         let found = rows(parent.extras(), read).await?;
-        if parent.read_state(true, None).await?.is_some() {
+        if parent.read_state(&[], true, None).await?.is_some() {
             return Ok(None);
         }
         let mut deleted = None;

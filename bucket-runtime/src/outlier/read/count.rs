@@ -95,7 +95,9 @@ async fn count_own(
     mut session: Option<&mut ClientSession>,
 ) -> Result<(u64, bool)> {
     if query.filter.is_everything() {
-        let state = parent.read_state(false, session.as_deref_mut()).await?;
+        let state = parent
+            .read_state(&[], false, session.as_deref_mut())
+            .await?;
         return Ok(state.map_or((0, false), |state| (state.length as u64, state.flagged)));
     }
     let count = parent

@@ -81,23 +81,19 @@ impl ParentList {
     ) -> Result<DocumentCursor<'s, RawDocumentBuf>> {
         let (target, scope) = (self.target(section), &self.parent.scope);
         let (spec, at) = (scope.extras.spec, start.and_then(|start| start.at));
-        match section {
-            Section::Own | Section::OwnUnlessFlagged => {
-                let asked = match section {
-                    Section::OwnUnlessFlagged => OwnItems::UnlessFlagged,
-                    _ => at.map_or(OwnItems::All, OwnItems::From),
-                };
-                let unwound = || scope.own_items(query, asked);
-                let whole = scope.whole_parent(query, asked);
-                target.items(whole, unwound, session).await
-            }
+        let asked = match section {
             Section::Extras => {
                 let key = Some(&scope.extras.key);
                 let unwound = || query.pipeline(spec, key, start);
                 let whole = query.whole_buckets(spec, key, start);
-                target.items(whole, unwound, session).await
+                return target.items(whole, unwound, session).await;
             }
-        }
+            Section::OwnUnlessFlagged => OwnItems::UnlessFlagged,
+            Section::Own => at.map_or(OwnItems::All, OwnItems::From),
+        };
+        let unwound = || scope.own_items(query, asked);
+        let whole = scope.whole_parent(query, asked);
+        target.items(whole, unwound, session).await
     }
 
     /// Where a query for single items starts, to go on at a position.

@@ -1,9 +1,9 @@
 //! A read of single items of a parent, section after section: with a filter, a limit, a skip or a token.
 //!
-//! The sections are the parent's array and the extras, each read by a command of its own. The first command must show at once the items and whether the parent is flagged, or pushes between two reads would
-//! go unseen; so a row behind the items bears the flag, even where a filter leaves no item
-//! (`outlier/command/items.rs`). Newest first, the parent's array comes last if it is flagged, and then the first
-//! command sends none of it.
+//! The sections are the parent's array and the extras, each read by a command of its own. The first command must show
+//! at once the items and whether the parent is flagged, or pushes between two reads would go unseen; so a row behind
+//! the items bears the flag, even where a filter leaves no item (`outlier/command/items.rs`). Newest first, the parent's
+//! array comes last if it is flagged, and then the first command sends none of it.
 
 mod place;
 

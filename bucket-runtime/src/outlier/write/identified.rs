@@ -49,7 +49,7 @@ impl ParentHandle {
             }
             // Items are there; or the parent has room, but for fewer of them; or it does not exist.
             let first = &items.elements[..most];
-            let found = self.read_state_and_held(first, true, session.as_deref_mut());
+            let found = self.read_state(first, true, session.as_deref_mut());
             state = (found.await?).ok_or_else(|| self.error(Kind::NoParent))?;
             items.remove_held(field, &state.held);
             let fitting = (self.scope).count_fitting(state.length, state.bytes, &items.elements);

@@ -187,7 +187,7 @@ impl ParentHandle {
             self.forget();
             is_known = false;
             // The parent has room, but for fewer items; or it does not exist.
-            let found = self.read_state(true, session.as_deref_mut()).await?;
+            let found = self.read_state(&[], true, session.as_deref_mut()).await?;
             state = found.ok_or_else(|| self.error(Kind::NoParent))?;
         }
         Err(self.error(Kind::Contended(MAX_CHANGES)))

@@ -216,6 +216,7 @@ async fn remove(db: Database) -> Result<()> {
     let one = |buyer| Book::FIELDS.buyers.item().eq(buyer);
     books.remove_item(&1, one("user1")).await?;
     books.remove_item(&1, one("user2")).await?;
+    books.remove_item(&1, one("user4")).await?;
     // The last removal deletes the extras document that it empties.
     books.remove_items(&1, one("user3")).await?;
     Ok(())

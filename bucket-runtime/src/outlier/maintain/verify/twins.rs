@@ -101,7 +101,7 @@ async fn find_in_both<T: Outlier>(
         if in_extras.is_empty() {
             continue;
         }
-        let own = handle.read_state_and_held(items, true, None).await?;
+        let own = handle.read_state(items, true, None).await?;
         let own = own.map_or_else(Vec::new, |state| state.held);
         let own: BTreeSet<_> = own.iter().map(comparable).collect();
         for document in in_extras {

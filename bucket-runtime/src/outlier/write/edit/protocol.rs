@@ -204,7 +204,7 @@ impl ParentEditor {
             return Ok(true);
         }
         if grown > 0 && !scope.spec.is_bounded {
-            let state = self.parent.read_state(true, session).await?;
+            let state = self.parent.read_state(&[], true, session).await?;
             let bytes = state.map_or(0, |state| state.bytes as i64);
             if bytes + grown > i64::from(scope.spec.max_bytes) {
                 return Err(self.parent.error(Kind::NoRoom(largest)));
