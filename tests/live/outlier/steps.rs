@@ -76,7 +76,7 @@ async fn a_push_to_no_parent_stores_nothing_and_says_so(db: Live) {
         assert_eq!(many.rest, (1..10).collect::<Vec<_>>());
         assert_eq!(documents(books.collection()).await, []);
         assert_eq!(documents(books.extras_collection()).await, []);
-        assert!(!remove(&books, &7, 1).await.unwrap());
+        assert!(!remove(books, &7, 1).await.unwrap());
         assert!(!books.delete(&7).await.unwrap());
         assert!(items(books, 7).await.is_empty());
         // A parent that this handle knew as an outlier, deleted by another handle.

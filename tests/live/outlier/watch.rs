@@ -174,10 +174,10 @@ async fn only_pushes_come<T>(
     // An emptied parent and emptied extras are filled again.
     let mut pushed = vec![-1, -2, -3, -4, -5, -6, -7, -8, -9, -10];
     books.push_many(&7, [-1, -2]).await.unwrap();
-    assert!(remove(&books, &7, -1).await.unwrap() && remove(&books, &7, -2).await.unwrap());
+    assert!(remove(books, &7, -1).await.unwrap() && remove(books, &7, -2).await.unwrap());
     assert!(stored(books).await[&7].parent.is_empty());
     books.push_many(&7, (-8..=-3).rev()).await.unwrap();
-    assert!(remove(&books, &7, -7).await.unwrap() && remove(&books, &7, -8).await.unwrap());
+    assert!(remove(books, &7, -7).await.unwrap() && remove(books, &7, -8).await.unwrap());
     assert!(stored(books).await[&7].flagged && stored(books).await[&7].extras.is_empty());
     books.push_many(&7, [-9, -10]).await.unwrap();
     for n in 0..250 {
@@ -193,7 +193,7 @@ async fn only_pushes_come<T>(
         match choice {
             0..=4 if !removable.is_empty() => {
                 let value = removable[place % removable.len()];
-                assert!(remove(&books, &7, value).await.unwrap());
+                assert!(remove(books, &7, value).await.unwrap());
             }
             12 if !removable.is_empty() => {
                 let value = removable[place % removable.len()];
@@ -210,7 +210,7 @@ async fn only_pushes_come<T>(
                 pushed.extend([n * 10, n * 10 + 1]);
                 books.push_many(&7, [n * 10, n * 10 + 1]).await.unwrap();
             }
-            7 => drop(repaired(&books).await.unwrap()),
+            7 => drop(repaired(books).await.unwrap()),
             8 if n % 3 == 0 => {
                 books.delete(&7).await.unwrap();
                 books.insert(&parent).await.unwrap();

@@ -36,10 +36,10 @@ pub(crate) fn expected<'k>(
     }
 }
 
-/// The kinds of these problems, each once, in their order.
+/// The kinds of these problems, each once, by their names.
 pub(crate) fn kinds(problems: &[Problem]) -> Vec<ProblemKind> {
     let mut kinds: Vec<_> = problems.iter().map(|problem| problem.kind).collect();
-    kinds.sort_unstable();
+    kinds.sort_by_key(|kind| format!("{kind:?}"));
     kinds.dedup();
     kinds
 }

@@ -220,12 +220,14 @@ impl Verifier {
                 }
             }
             if pair.missing > 0 {
-                let (missing, key) = (count(pair.missing, "number"), Some(key.clone()));
+                let missing = count(pair.missing, "number");
+                let are = if pair.missing == 1 { "is" } else { "are" };
                 let text = format!(
-                    "between the buckets {} and {} of one key {missing} missing, so `page` gives none there",
+                    "between the buckets {} and {} of one key {missing} {are} missing, so `page` gives none there",
                     shell(&first),
                     shell(&next)
                 );
+                let key = Some(key.clone());
                 problems.push(Problem::new(ProblemKind::Gap, [first, next], key, text));
             }
         }

@@ -70,13 +70,13 @@ impl<T: Outlier> RepairOutliers<T> {
     }
 
     pub(crate) async fn execute(self) -> Result<RepairedOutliers> {
-        let server = self.outliers.extras.server.clone();
-        server.needs_replica_set("repair").await?;
+        let extras = self.outliers.extras.server.clone();
+        let parents = extras.with_collection(self.outliers.parents.clone());
+        parents.needs_replica_set("repair").await?;
         let mut verifier = self.outliers.check().await?;
         // A parent can be split once its extras are in order, and have their indexes.
         let mut repaired = verifier.extras.repair().await?;
-        let parents = verifier.outliers.collections.parents.clone();
-        match open_both(parents, server, true).await {
+        match open_both(parents, extras, true).await {
             Ok(opened) => verifier.outliers = opened,
             // The twins are problems of their own.
             Err(error) if error.is_not_unique() => {}

@@ -53,7 +53,7 @@ impl<T: Outlier> VerifyOutliers<T> {
 
 /// The two collections, whether they open or not: their indexes may differ from the struct.
 pub(super) struct UnverifiedOutliers<T> {
-    parents: Collection<Document>,
+    pub(super) parents: Collection<Document>,
     pub(super) extras: Verifier,
     parent: PhantomData<fn() -> T>,
 }

@@ -203,7 +203,7 @@ async fn o1_a_repair_beside_writers_keeps_every_item_in_its_place(db: Live) {
             pushed
         });
     }
-    while repaired(&books).await.unwrap().left != [] {}
+    while !repaired(&books).await.unwrap().left.is_empty() {}
     stop.store(true, Ordering::SeqCst);
     let pushed: i64 = writers.join_all().await.into_iter().sum();
     for (parent, stored) in &stored(&books).await {

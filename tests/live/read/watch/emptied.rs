@@ -227,7 +227,7 @@ async fn empty_extras(songs: &Outliers<Song>, id: i64, way: usize, length: i64) 
         }
         Some(&"remove_all") => {
             for n in 0..length {
-                assert!(remove(&songs, &id, n).await.unwrap());
+                assert!(remove(songs, &id, n).await.unwrap());
             }
         }
         Some(_) => {
