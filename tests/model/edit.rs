@@ -48,11 +48,13 @@ impl Editing {
         !matches!(self.step, Step::Send(_) | Step::Over)
     }
 
-    pub(crate) fn read(&mut self, server: &Server) -> bool {
+    /// `known` says whether the handle knows the parent, whose extras it then need not look at.
+    pub(crate) fn read(&mut self, server: &Server, known: &mut bool) -> bool {
         let has_extras = server.parent.as_ref().is_some_and(|parent| parent.flag);
         let in_extras = match self.step {
             Step::ReadParent => false,
             Step::CheckExtras => {
+                *known = true;
                 self.step = Step::ReadExtras;
                 return true;
             }
@@ -61,6 +63,7 @@ impl Editing {
         };
         self.step = match server.find_item(self.identity, in_extras) {
             Some(place) => Step::Send(place),
+            None if has_extras && !in_extras && *known => Step::ReadExtras,
             None if has_extras && !in_extras => Step::CheckExtras,
             None => Step::Over,
         };

@@ -176,7 +176,7 @@ impl Writer {
                 let known = (&mut self.known, self.memory);
                 pushing.read(server, rules, known)
             }
-            Some(Task::Edit(editing)) => editing.read(server),
+            Some(Task::Edit(editing)) => editing.read(server, &mut self.known),
             Some(Task::Remove(_) | Task::Delete { .. }) | None => false,
         };
         let is_over = match &self.task {
