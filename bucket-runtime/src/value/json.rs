@@ -1,12 +1,8 @@
 //! Documents as lines of extended JSON, in its canonical form: no value changes its type on the way.
 
-use std::collections::BTreeMap;
-
-use base64::{Engine, engine::general_purpose::STANDARD};
 use mongodb::bson::{
     Binary, Bson, Document, RawBsonRef, RawDocument, RawDocumentBuf, spec::BinarySubtype,
 };
-use serde::{Serialize, Serializer};
 
 use crate::value::{bytes, element::Refusal, exact::exact_document};
 
@@ -17,7 +13,7 @@ const BYTES: &str = "bson";
 /// line holds the document's bytes: a name such as `$oid` inside a value stands for a value of another type,
 /// readers of JSON limit the nesting, and no reader keeps a name that is there twice.
 pub(crate) fn write(raw: &RawDocument) -> Result<String, Refusal> {
-    let line = serde_json::to_string(&ExtendedJson(&Document::try_from(raw)?))?;
+    let line = extended(Document::try_from(raw)?);
     let is_read_back = |line: &str| {
         let back = read(line).and_then(|back| bytes::write(&back));
         back.is_ok_and(|back| back == raw.as_bytes())
@@ -32,7 +28,7 @@ pub(crate) fn write(raw: &RawDocument) -> Result<String, Refusal> {
     let bytes = raw.as_bytes().to_vec();
     let subtype = BinarySubtype::Generic;
     whole.insert(BYTES, Binary { subtype, bytes });
-    Ok(serde_json::to_string(&ExtendedJson(&whole))?)
+    Ok(extended(whole))
 }
 
 /// Reads a document from a line.
@@ -52,50 +48,11 @@ pub(crate) fn read(line: &str) -> Result<Document, Refusal> {
     }
 }
 
-struct ExtendedJson<'d>(&'d Document);
-
-impl Serialize for ExtendedJson<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(name, value)| (name, Canonical(value))))
-    }
-}
-
-/// A value in canonical form. `bson` alone writes numbers and dates in the relaxed form, and bytes as an
-/// array.
-struct Canonical<'v>(&'v Bson);
-
-impl Serialize for Canonical<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            Bson::Int32(number) => serializer.collect_map([("$numberInt", number.to_string())]),
-            Bson::Int64(number) => serializer.collect_map([("$numberLong", number.to_string())]),
-            Bson::Double(number) => serializer.collect_map([("$numberDouble", double(*number))]),
-            Bson::DateTime(time) => {
-                let millis = Bson::Int64(time.timestamp_millis());
-                serializer.collect_map([("$date", Canonical(&millis))])
-            }
-            Bson::Binary(binary) => {
-                let value = [
-                    ("base64", STANDARD.encode(&binary.bytes)),
-                    ("subType", format!("{:02x}", u8::from(binary.subtype))),
-                ];
-                let value = value.into_iter().collect::<BTreeMap<_, _>>();
-                serializer.collect_map([("$binary", value)])
-            }
-            Bson::Document(fields) => ExtendedJson(fields).serialize(serializer),
-            Bson::Array(elements) => serializer.collect_seq(elements.iter().map(Canonical)),
-            other => other.serialize(serializer),
-        }
-    }
-}
-
-fn double(number: f64) -> String {
-    match number {
-        f64::INFINITY => "Infinity".to_owned(),
-        f64::NEG_INFINITY => "-Infinity".to_owned(),
-        // `Debug` writes a point or an exponent, and as many digits as tell a number from all others.
-        number => format!("{number:?}"),
-    }
+/// A document as extended JSON.
+fn extended(document: Document) -> String {
+    Bson::Document(document)
+        .into_canonical_extjson()
+        .to_string()
 }
 
 #[cfg(test)]
@@ -169,7 +126,7 @@ mod tests {
             doc! { BYTES: binary(BinarySubtype::Generic), "other": 1 },
             doc! { BYTES: "text" },
         ] {
-            let line = serde_json::to_string(&ExtendedJson(&document)).unwrap();
+            let line = extended(document.clone());
             assert_eq!(read(&line).unwrap(), document);
         }
     }
@@ -180,7 +137,12 @@ mod tests {
             pattern: String::from("a.b"),
             options: String::from("i"),
         };
-        let rare = raw(&doc! { "nan": f64::NAN, "whole": 5.0, "regex": regex, "$of": 1 });
+        let code = JavaScriptCodeWithScope {
+            code: "x".to_owned(),
+            scope: doc! { "y": 1_i64 },
+        };
+        let rare = doc! { "nan": f64::NAN, "whole": 5.0, "regex": regex, "code": code, "$of": 1 };
+        let rare = raw(&rare);
         let line = write(&rare).unwrap();
         assert!(
             line.contains("\"whole\":{\"$numberDouble\":\"5.0\"}"),
@@ -197,11 +159,6 @@ mod tests {
             doc! { "$oid": 1 }.into(),
             doc! { "$numberInt": "5" }.into(),
             Bson::Array(vec![doc! { "$date": { "$numberLong": "5" } }.into()]),
-            JavaScriptCodeWithScope {
-                code: "x".to_owned(),
-                scope: doc! { "y": 1_i64 },
-            }
-            .into(),
             deep.into(),
         ] {
             let document = raw(&doc! { "_id": "1_0", "value": value });
