@@ -28,7 +28,7 @@ use crate::{
 };
 
 const PARENTS: i64 = 2000;
-const LONG: i64 = 5000;
+const LONG: i64 = 2000;
 const WRITERS: i64 = 8;
 const URI: &str = "BUCKET_TESTS_SPLIT";
 
