@@ -7,5 +7,7 @@ mod part;
 mod unsent;
 
 #[cfg(test)]
-pub(crate) use self::{bucket::CALLS as BUCKET_CALLS, outlier::CALLS as OUTLIER_CALLS};
+pub(crate) use self::{
+    bucket::CALLS as BUCKET_CALLS, outlier::CALLS as OUTLIER_CALLS, unsent::names,
+};
 pub(crate) use self::{bucket::bucket, nested::nested, outlier::outlier, part::part};

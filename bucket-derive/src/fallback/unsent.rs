@@ -21,16 +21,11 @@ pub(super) fn errors<P>(
     }
     let mut errors = error.into_iter().map(Error::into_compile_error);
     let first = errors.next();
-    let calls = calls.into_iter().enumerate();
-    let calls =
-        calls.flat_map(|(arguments, names)| names.split(' ').map(move |name| (name, arguments)));
-    let calls = calls.map(|(name, arguments)| {
+    let calls = names(calls).map(|(name, arguments)| {
         let name = Ident::new(name, Span::call_site());
         let types = Vec::from_iter((0..arguments).map(|n| format_ident!("__A{n}")));
         quote! {
-            pub fn #name<#(#types),*>(#(_: #types),*) -> __Unsent {
-                ::core::panic!()
-            }
+            pub fn #name<#(#types),*>(#(_: #types),*) -> __Unsent { ::core::panic!() }
         }
     });
     let ident = &input.ident;
@@ -49,4 +44,10 @@ pub(super) fn errors<P>(
             }
         };
     }
+}
+
+/// The names of calls without an argument, with one and with two, each with its number of arguments.
+pub(crate) fn names(calls: [&str; 3]) -> impl Iterator<Item = (&str, usize)> {
+    let calls = calls.into_iter().enumerate();
+    calls.flat_map(|(arguments, names)| names.split(' ').map(move |name| (name, arguments)))
 }

@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use syn::{FnArg, Item, TraitItem};
 
-use crate::fallback::{BUCKET_CALLS, OUTLIER_CALLS};
+use crate::fallback::{BUCKET_CALLS, OUTLIER_CALLS, names};
 
 /// The functions of a trait that the trait itself implements, and that take no item: each with the number of its
 /// arguments, in the order of their names.
@@ -33,10 +33,8 @@ fn calls(file: &str, name: &str) -> Vec<(String, usize)> {
 #[test]
 fn stubs_have_all_calls_of_the_traits() {
     let owned = |calls: [&str; 3]| {
-        let calls = calls.into_iter().enumerate();
-        let calls =
-            calls.flat_map(|(count, names)| names.split(' ').map(move |name| (name, count)));
-        let mut calls = Vec::from_iter(calls.map(|(name, count)| (name.to_owned(), count)));
+        let calls = names(calls).map(|(name, count)| (name.to_owned(), count));
+        let mut calls = Vec::from_iter(calls);
         calls.sort();
         calls
     };

@@ -8,7 +8,7 @@ use super::{
     look::Look,
 };
 use crate::{
-    error::{count, error_text},
+    error::count,
     protocol::command::KeyScope,
     schema::{id, names::NEWEST},
     value::{
@@ -27,20 +27,11 @@ impl Verifier {
         let facts = &row.facts;
         let scope = match self.scope(facts) {
             Ok(scope) => scope,
-            Err(field) => {
-                let id = shell(&facts.id);
-                let text = format!("the document with _id {id} has no readable `{field}`");
-                return vec![Problem::new(Kind::NoKey, [facts.id.clone()], None, text)];
-            }
+            Err(field) => return vec![Problem::no_key(&facts.id, field)],
         };
         let Some(items) = facts.items else {
-            let array = self.spec.items;
-            return vec![Problem::of(
-                Kind::NoArray,
-                &facts.id,
-                scope.key_text(),
-                |id| format!("`{array}` of the document with _id {id} is not an array of items"),
-            )];
+            let key = scope.key_text();
+            return vec![Problem::no_array(&facts.id, key, self.spec.items)];
         };
         let look = (self.look)(&row.bucket);
         let mut problems = self.problems_of_facts(&scope, facts, items);
@@ -48,40 +39,32 @@ impl Verifier {
             problems.extend(find_outside(&scope, &look, facts));
         }
         problems.extend(self.problems_of_rollup(row, &look, &scope));
-        problems.extend(look.unreadable.into_iter().map(|item| {
-            Problem::of(Kind::Unreadable, &facts.id, scope.key_text(), |bucket| {
-                let (place, error) = (item.place, error_text(&item.error));
-                format!("item {place} (from 0) of bucket {bucket} cannot be read: {error}")
-            })
-        }));
+        let unreadable = look.unreadable.iter();
+        let of_item = |item| Problem::unreadable(&facts.id, scope.key_text(), item);
+        problems.extend(unreadable.map(of_item));
         problems
     }
 
     /// The problems that the server's facts show of a bucket with this number of items.
     fn problems_of_facts(&self, scope: &KeyScope, facts: &BucketFacts, items: u32) -> Vec<Problem> {
         let mut problems = Vec::new();
-        let mut add = |is_there: bool, kind, text: &dyn Fn(&str) -> String| {
+        if !self.is_own_id(scope, facts) {
+            let (key, are_extras) = (scope.key_text(), self.spec.are_extras);
+            problems.push(Problem::foreign_id(&facts.id, key, are_extras));
+        }
+        let mut add = |is_there: bool, kind, text: &dyn Fn(String) -> String| {
             if is_there {
-                let text = |bucket: String| text(&bucket);
                 problems.push(Problem::of(kind, &facts.id, scope.key_text(), text));
             }
         };
-        let held = count(items.into(), "item");
-        add(!self.is_own_id(scope, facts), Kind::ForeignId, &|id| {
-            let key = scope.key_text();
-            let so = match self.is_last_open {
-                true => "reads of the parent fail",
-                false => "no read of the key finds it",
-            };
-            format!("no bucket of key {key:?} can have the _id {id}, so {so}")
-        });
+        let held = || count(items.into(), "item");
         let is_wrong = whole(&facts.count) != Some(items.into());
         add(is_wrong, Kind::WrongCount, &|bucket| {
-            format!("bucket {bucket} holds {held}, but its count differs")
+            format!("bucket {bucket} holds {}, but its count differs", held())
         });
         let is_over_full = items > self.spec.capacity && !self.may_exceed;
         add(is_over_full, Kind::OverFull, &|bucket| {
-            format!("bucket {bucket} holds {held}, more than the capacity")
+            format!("bucket {bucket} holds {}, more than the capacity", held())
         });
         add(facts.own_seal == Some(false), Kind::WrongSeal, &|bucket| {
             format!("`sealed` of bucket {bucket} is not its own _id")

@@ -24,9 +24,6 @@ pub(crate) struct Verifier {
     /// Which documents of the collection are buckets.
     pub(crate) buckets: Document,
     pub(crate) spec: &'static BucketSpec,
-    /// Whether the open bucket of a key has to be its last one, as among extras. An import may leave another one
-    /// open.
-    pub(crate) is_last_open: bool,
     /// Whether buckets may hold more items than the capacity, since it has changed.
     pub(crate) may_exceed: bool,
     /// The key with these stored values, or the index of the first unreadable field.
@@ -189,7 +186,8 @@ impl Verifier {
         let mut ids = self.survey::<Document>(ids).await?;
         let mut seen = Numbers::new(self.spec);
         while let Some(row) = ids.next_decoded().await? {
-            let is_open = self.is_last_open && row.get_bool("is_open").unwrap_or(false);
+            // Only among extras must the open bucket be the last one: an import may leave another one open.
+            let is_open = self.spec.are_extras && row.get_bool("is_open").unwrap_or(false);
             let neighbours = row.get_str("_id").ok().map(|id| seen.next(id, is_open));
             let Some(pair) = neighbours.flatten() else {
                 continue;

@@ -5,7 +5,10 @@ use std::fmt;
 use mongodb::bson::Bson;
 
 use self::Remedy::{Advice, Repair};
-use crate::value::shell::shell;
+use crate::{
+    error::error_text,
+    value::{shell::shell, unreadable::Unreadable},
+};
 
 /// A problem that breaks a guarantee; see [`Bucket::verify`](crate::Bucket::verify) and
 /// [`Outlier::verify`](crate::Outlier::verify).
@@ -123,7 +126,7 @@ kinds! {
     ));
     /// G1, O1: the struct cannot read an item. Reads of its document fail, unless they
     /// [skip](crate::action::Items::skip_unreadable) it. The rollup of its bucket is not judged.
-    Unreadable: ("G1", Advice("correct the item, or remove it with `remove_item(…).as_stored()`")),
+    Unreadable: ("G1", Advice("correct the item, or remove it with `remove_stored`")),
         of outliers ("O1", Advice("correct it, or take it out"));
     /// G5, of the extras of a parent: a page is open, although later ones are not. The next item would go into it,
     /// and so come before theirs. Another program took items out of it.
@@ -179,6 +182,43 @@ impl Problem {
         text: impl FnOnce(String) -> String,
     ) -> Self {
         Self::new(kind, [bucket.clone()], Some(key), text(shell(bucket)))
+    }
+
+    /// A document whose key cannot be read, because of this field.
+    pub(crate) fn no_key(id: &Bson, field: &str) -> Self {
+        let text = format!(
+            "the document with _id {} has no readable `{field}`",
+            shell(id)
+        );
+        Self::new(ProblemKind::NoKey, [id.clone()], None, text)
+    }
+
+    /// A document without this array of items.
+    pub(crate) fn no_array(id: &Bson, key: String, array: &str) -> Self {
+        Self::of(ProblemKind::NoArray, id, key, |id| {
+            format!("`{array}` of the document with _id {id} is not an array of items")
+        })
+    }
+
+    /// A bucket with an `_id` that none of its key can have.
+    pub(crate) fn foreign_id(bucket: &Bson, key: String, are_extras: bool) -> Self {
+        let so = match are_extras {
+            true => "reads of the parent fail",
+            false => "no read of the key finds it",
+        };
+        let text = format!(
+            "no bucket of key {key:?} can have the _id {}, so {so}",
+            shell(bucket)
+        );
+        Self::new(ProblemKind::ForeignId, [bucket.clone()], Some(key), text)
+    }
+
+    /// A bucket with an item that cannot be read.
+    pub(crate) fn unreadable(bucket: &Bson, key: String, item: &Unreadable) -> Self {
+        let (place, error) = (item.place, error_text(&item.error));
+        Self::of(ProblemKind::Unreadable, bucket, key, |bucket| {
+            format!("item {place} (from 0) of bucket {bucket} cannot be read: {error}")
+        })
     }
 
     /// The same problem of an extras document.

@@ -24,9 +24,9 @@ impl Verifier {
                 Kind::WrongSeal => seals.extend(ids),
                 Kind::WrongCount => counts.extend(ids),
                 Kind::IncompleteRollup | Kind::FalseRollup | Kind::BlockedRollup => {
-                    match rollups.last_mut() {
-                        Some((last, kinds)) if [&*last] == [&ids[0]] => kinds.push(kind),
-                        _ => rollups.extend(ids.into_iter().map(|bucket| (bucket, vec![kind]))),
+                    match rollups.last_mut().filter(|(last, _)| ids.contains(last)) {
+                        Some((_, kinds)) => kinds.push(kind),
+                        None => rollups.extend(ids.into_iter().map(|bucket| (bucket, vec![kind]))),
                     }
                 }
                 _ => {}
@@ -78,7 +78,7 @@ impl Verifier {
 
     /// Seals the buckets that are open before the last one of their key, and returns how many there were.
     async fn seal_before_last(&self) -> Result<u64> {
-        if !self.is_last_open {
+        if !self.spec.are_extras {
             return Ok(0);
         }
         let found = self.find_out_of_order().await?.into_iter();

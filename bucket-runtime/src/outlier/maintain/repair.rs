@@ -92,7 +92,7 @@ impl<T: Outlier> RepairOutliers<T> {
                         items.is_some()
                     })
                 }
-                [parent] => verifier.repair_parent(kind, parent).await,
+                [parent] => verifier.solve(kind, parent).await,
                 _ => Ok(false),
             };
             match solved {
@@ -114,8 +114,9 @@ impl<T: Outlier> RepairOutliers<T> {
 }
 
 impl<T: Outlier> OutlierVerifier<T> {
-    /// Solves a problem, if it is one of parents; returns whether it did.
-    async fn repair_parent(&self, kind: ProblemKind, id: &Bson) -> Result<bool> {
+    /// Solves a problem of the parent with this `_id`, or of the extras document, if its `_id` is foreign; returns
+    /// whether it did.
+    async fn solve(&self, kind: ProblemKind, id: &Bson) -> Result<bool> {
         let stored = || self.outliers.stored_parent(id);
         match (kind, T::SPEC.total) {
             (ProblemKind::TooLarge, _) => stored()?.split().await,

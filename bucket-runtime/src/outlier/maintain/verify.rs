@@ -19,6 +19,7 @@ use crate::{
     maintain::verify::{Problem, ProblemKind, Verifier, exists, verifier},
     outlier::{Outlier, Outliers, command, extra::ExtraItem},
     schema::spec::OutlierSpec,
+    server::call::{builder::Call, span},
     value::shell::shell,
     write::engine::Engine,
 };
@@ -37,18 +38,14 @@ pub struct VerifiedOutliers {
     pub problems: Vec<Problem>,
 }
 
-/// Builder of a verification: await it; see [`Outlier::verify`](crate::Outlier::verify).
-#[must_use = "nothing is verified until this is awaited"]
-pub struct VerifyOutliers<T>(UnverifiedOutliers<T>);
-
-impl<T: Outlier> VerifyOutliers<T> {
-    pub(crate) fn new(parents: Collection<Document>, extras: Collection<Document>) -> Self {
-        Self(UnverifiedOutliers::new(parents, extras))
-    }
-
-    pub(crate) async fn execute(self) -> Result<VerifiedOutliers> {
-        self.0.check().await?.verify().await
-    }
+pub(crate) fn verify_outliers<T: Outlier>(
+    parents: Collection<Document>,
+    extras: Collection<Document>,
+) -> Call<'static, VerifiedOutliers> {
+    let outliers = UnverifiedOutliers::<T>::new(parents, extras);
+    Call::new(span!(verify), |()| async move {
+        outliers.check().await?.verify().await
+    })
 }
 
 /// The two collections, whether they open or not: their indexes may differ from the struct.
@@ -65,7 +62,6 @@ impl<T: Outlier> UnverifiedOutliers<T> {
             extras: Verifier {
                 // The manual's own extras documents have no count.
                 buckets: doc! { "count": { "$exists": true } },
-                is_last_open: true,
                 ..verifier::<ExtraItem<T>>(extras)
             },
             parent: PhantomData,
@@ -76,7 +72,6 @@ impl<T: Outlier> UnverifiedOutliers<T> {
     pub(super) async fn check(self) -> Result<OutlierVerifier<T>> {
         let server = self.extras.server.clone();
         let parents = server.with_collection(self.parents);
-        parents.called_for(None);
         // The parents' collection exists from its first parent on, that of the extras once it is opened.
         if !exists(&parents).await? && !exists(&server).await? {
             return Err(parents.target().error(Kind::NoCollection));

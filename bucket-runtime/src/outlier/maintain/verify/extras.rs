@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     Result,
-    error::{count as counted, error_text},
+    error::count as counted,
     maintain::verify::{Problem, ProblemKind as Kind},
     outlier::{
         Outlier, Outliers, collections::OutlierCollections, command::array_length,
@@ -17,7 +17,7 @@ use crate::{
     },
     schema::{key::KeyField, spec::OutlierSpec},
     server::Server,
-    value::{bytes, shell::shell, unreadable::Attempted},
+    value::{bytes, unreadable::Attempted},
 };
 
 /// Counts the extras documents and their items.
@@ -107,37 +107,20 @@ fn problems_of<T: Outlier>(outliers: &Outliers<T>, row: &RawDocument) -> Vec<Pro
     let parent = row.get(spec.reference).ok().flatten();
     let parent = parent.and_then(|parent| Bson::try_from(parent).ok());
     let key = parent.as_ref().map(text).unwrap_or_default();
-    let items = spec.extra_items;
-    let problem = |kind, text: String| {
-        Problem::new(kind, [bucket.clone()], Some(key.clone()), text).in_extras()
-    };
-    let id = shell(&bucket);
-    match bytes::read::<Attempted<ExtraItem<T>>>(row.as_bytes()) {
+    let problems = match bytes::read::<Attempted<ExtraItem<T>>>(row.as_bytes()) {
         Ok(read) => {
             let (read, unreadable) = read.sifted();
             let parent = outliers.parent(read.key.0.borrowed());
             let foreign = parent.check_extras_document(row).err();
-            let foreign = foreign.map(|_| {
-                let text = format!(
-                    "no bucket of key {key:?} can have the _id {id}, so reads of the parent fail"
-                );
-                problem(Kind::ForeignId, text)
-            });
-            let unreadable = unreadable.into_iter().map(|item| {
-                let (place, error) = (item.place, error_text(&item.error));
-                let text = format!("item {place} (from 0) of bucket {id} cannot be read: {error}");
-                problem(Kind::Unreadable, text)
-            });
+            let foreign = foreign.map(|_| Problem::foreign_id(&bucket, key.clone(), true));
+            let unreadable = unreadable.iter();
+            let unreadable = unreadable.map(|item| Problem::unreadable(&bucket, key.clone(), item));
             foreign.into_iter().chain(unreadable).collect()
         }
-        Err(_) if array(row, items).is_none() => {
-            let text = format!("`{items}` of the document with _id {id} is not an array of items");
-            vec![problem(Kind::NoArray, text)]
+        Err(_) if array(row, spec.extra_items).is_none() => {
+            vec![Problem::no_array(&bucket, key, spec.extra_items)]
         }
-        Err(_) => {
-            let field = spec.reference;
-            let text = format!("the document with _id {id} has no readable `{field}`");
-            vec![problem(Kind::NoKey, text)]
-        }
-    }
+        Err(_) => vec![Problem::no_key(&bucket, spec.reference)],
+    };
+    problems.into_iter().map(Problem::in_extras).collect()
 }

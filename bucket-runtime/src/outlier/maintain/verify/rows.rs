@@ -7,7 +7,7 @@ use crate::{
     Result,
     maintain::verify::{Problem, ProblemKind},
     server::target::Target,
-    value::{element::whole, shell::shell},
+    value::{element::whole_in, shell::shell},
 };
 
 /// All results of a pipeline, as the primary has them.
@@ -21,9 +21,7 @@ pub(in crate::outlier::maintain) async fn rows(
 
 /// A number in a result; 0 if there is none.
 pub(in crate::outlier::maintain) fn count_of(row: &RawDocument, name: &str) -> u64 {
-    let number = row.get(name).ok().flatten();
-    let number = number.and_then(|number| whole(&Bson::try_from(number).ok()?));
-    number.and_then(|n| u64::try_from(n).ok()).unwrap_or(0)
+    whole_in(row, name).unwrap_or(0)
 }
 
 /// A problem of a parent, whose text names it.
