@@ -6,8 +6,8 @@ use crate::sources::{of_package, sources};
 
 /// The lines of code that each crate may have: no blank lines, comments or tests.
 const BUDGETS: [(&str, usize); 4] = [
-    ("bucket-runtime", 26_498),
-    ("bucket-derive", 6_465),
+    ("bucket-runtime", 25_982),
+    ("bucket-derive", 6_464),
     ("bucket-cli", 7_868),
     ("bucket-testkit", 1_793),
 ];

@@ -1,6 +1,7 @@
-//! The calls of [`Buckets`] and [`Outliers`] as builders: they take a session, and run when they are
-//! awaited. Functions that ask for a future, such as `join_all` or `.instrument(span)`, take
-//! `trades.append(&trade).into_future()`.
+//! The calls of [`Buckets`] and [`Outliers`] before they are sent: they take settings, such as a session, and run
+//! when they are awaited. Most are a [`Call`], which [`Write`] and others are short for; reads that have many
+//! settings are builders of their own. Functions that ask for a future, such as `join_all` or `.instrument(span)`,
+//! take `trades.append(&trade).into_future()`.
 
 use std::future::IntoFuture;
 
@@ -8,18 +9,17 @@ use futures_util::future::BoxFuture;
 
 use crate::{
     Bucket, Buckets, Result,
-    bson::Bson,
     maintain::{
         archive::{export::ExportStream, import::Imported},
         import_flat::ImportProgress,
-        verify::{RepairedBuckets, VerifiedBuckets, rebuild::RollupProgress},
+        verify::rebuild::RollupProgress,
     },
     outlier::{
         ExtrasStream, FindStream, FoundItem, Outlier, Outliers, Parent, ParentForm, ParentItemForm,
-        ParentItemStream, PushManyError, RepairedOutliers, VerifiedOutliers,
+        ParentItemStream, RepairedOutliers,
     },
     read::{
-        items::{ItemForm, ItemPage, ItemStream},
+        items::{ItemForm, ItemStream},
         page::Page,
         pages::PageStream,
         rollup::RollupStream,
@@ -27,47 +27,34 @@ use crate::{
     },
     server::call,
     value::rollup::Rollup,
-    write::{
-        appended::Appended,
-        bulk::AppendManyError,
-        edit::{many::EditManyError, upsert::Upserted},
-    },
+    write::bulk::AppendManyError,
 };
 pub use crate::{
     maintain::{
         archive::{export::Export, import::Import},
-        change_capacity::ChangeCapacity,
         create::CreateCollections,
         import_flat::ImportFlat,
         migrate::Migrate,
         open::OpenBuckets,
-        verify::{RepairBuckets, VerifyBuckets, rebuild::RebuildRollups},
+        verify::rebuild::RebuildRollups,
     },
     outlier::{
-        CountParentItems, Delete, Extras, Find, FindItem, Get, GetAll, Insert, OpenOutliers,
-        PageOfParentItems, ParentItems, PartsOfItems, Push, PushMany, RemoveParentItem,
-        RemoveParentItems, RepairOutliers, UpdateParent, UpdateParentItem, UpdateParentItems,
-        UpsertParentItem, VerifyOutliers,
+        CountParentItems, Extras, Find, FindItem, Get, GetAll, OpenOutliers, ParentItems,
+        PartsOfItems, RepairOutliers,
     },
     read::{
         count::{Count, CountPages},
         find_page::FindPage,
-        items::{Items, PageOfItems},
+        items::{Items, PageOfItems, PagePlace},
         pages::Pages,
         part::{PartOf, Whole},
         rollup::{ReadRollup, RollupSeries},
         watch::Watch,
     },
+    server::call::builder::{Call, InSession, Write},
     write::{
-        append::Append,
-        append_or_get::AppendOrGet,
         bulk::AppendMany,
-        edit::{
-            RemoveItem, RemoveStored, UpdateItem,
-            many::{RemoveItems, UpdateItems},
-            upsert::UpsertItem,
-        },
-        remove::RemoveKey,
+        edit::many::{SweepSettings, WriteMany},
     },
 };
 
@@ -120,50 +107,34 @@ macro_rules! streams {
     )+};
 }
 
+#[cfg(feature = "sync")]
+impl<T, S, E> Call<'_, T, S, E> {
+    /// Carries the call out, and blocks the thread until it is done. Needs the feature `sync`; not for asynchronous
+    /// code, see [`sync`](crate::sync).
+    pub fn run(self) -> Result<T, E> {
+        crate::sync::block_on(self.into_future())
+    }
+}
+
 actions! {
     buckets: 'static [T: Bucket] OpenBuckets<T> => Result<Buckets<T>>;
-    append: 'c ['c] Append<'c> => Result<Appended>;
-    append_or_get: 'c ['c, T: Bucket] AppendOrGet<'c, T> => Result<Option<T>>;
     append_many: 'c ['c, T: Bucket] AppendMany<'c, T> => Result<u64, AppendManyError<T>>;
     import_flat: 'c ['c, T: Bucket] ImportFlat<'c, T> => Result<ImportProgress>;
     import: 'c ['c, T: Bucket] Import<'c, T> => Result<Imported>;
     count: 'c ['c, T: Bucket] Count<'c, T> => Result<u64>;
     page_count: 'c ['c] CountPages<'c> => Result<u64>;
     rollup: 'c ['c, T: Bucket] ReadRollup<'c, T> => Result<Rollup<T>>;
-    remove_item: 'c ['c, T: Bucket] RemoveItem<'c, T> => Result<Option<T>>;
-    remove_stored: 'c ['c, T: Bucket] RemoveStored<'c, T> => Result<Option<Bson>>;
-    update_item: 'c ['c, T: Bucket, F: FnMut(&mut T) + Send + 'c] UpdateItem<'c, T, F> => Result<Option<T>>;
-    remove_items: 'c ['c, T: Bucket] RemoveItems<'c, T> => Result<u64, EditManyError>;
-    update_items: 'c ['c, T: Bucket, F: FnMut(&mut T) + Send + 'c] UpdateItems<'c, T, F> => Result<u64, EditManyError>;
-    upsert_item: 'c ['c, T: Bucket] UpsertItem<'c, T> => Result<Upserted>;
-    remove_key: 'c ['c] RemoveKey<'c> => Result<u64>;
     create: 'static [] CreateCollections => Result<()>;
-    change_capacity: 'static [T: Bucket] ChangeCapacity<T> => Result<()>;
     migrate_from: 'c ['c, O: Bucket, T: Bucket] Migrate<'c, O, T> => Result<u64>;
-    verify: 'static [] VerifyBuckets => Result<VerifiedBuckets>;
-    repair: 'static [] RepairBuckets => Result<RepairedBuckets>;
     rebuild_rollups: 'c ['c] RebuildRollups<'c> => Result<RollupProgress>;
 
     outliers: 'static [T: Outlier] OpenOutliers<T> => Result<Outliers<T>>;
-    insert: 'c ['c] Insert<'c> => Result<()>;
-    push: 'c ['c] Push<'c> => Result<Appended>;
-    push_many: 'c ['c, T: Outlier] PushMany<'c, T> => Result<u64, PushManyError<T::Item>>;
-    upsert_item: 'c ['c, T: Outlier] UpsertParentItem<'c, T> => Result<Upserted>;
     count: 'c ['c, T: Outlier] CountParentItems<'c, T> => Result<u64>;
-    update: 'c ['c, T: Outlier, F: FnMut(&mut T) + Send + 'c] UpdateParent<'c, T, F> => Result<bool>;
-    update_item: 'c ['c, T: Outlier, F: FnMut(&mut T::Item) + Send + 'c] UpdateParentItem<'c, T, F> => Result<Option<T::Item>>;
-    update_items: 'c ['c, T: Outlier, F: FnMut(&mut T::Item) + Send + 'c] UpdateParentItems<'c, T, F> => Result<u64, EditManyError>;
-    remove_item: 'c ['c, T: Outlier] RemoveParentItem<'c, T> => Result<Option<T::Item>>;
-    remove_items: 'c ['c, T: Outlier] RemoveParentItems<'c, T> => Result<u64, EditManyError>;
-    delete: 'c ['c] Delete<'c> => Result<bool>;
-    verify: 'static [T: Outlier] VerifyOutliers<T> => Result<VerifiedOutliers>;
     repair: 'static [T: Outlier] RepairOutliers<T> => Result<RepairedOutliers>;
 
     page: 'c ['c, T: Bucket] FindPage<'c, T> => Result<Option<Page<T>>>;
-    page_of_items: 'c ['c, T: Bucket, F: ItemForm<Of = T>] PageOfItems<'c, T, F> => Result<ItemPage<F::Item>>;
     get: 'c ['c, T: Outlier] Get<'c, T> => Result<Option<Parent<T>>>;
     get_all: 'c ['c, T: Outlier] GetAll<'c, T> => Result<Option<T>>;
-    page_of_items: 'c ['c, T: Outlier, F: ParentItemForm<Of = T>] PageOfParentItems<'c, T, F> => Result<ItemPage<F::Item>>;
     find_item: 'c ['c, T: Outlier] FindItem<'c, T> => Result<Option<FoundItem<T::Item>>>;
 }
 

@@ -8,11 +8,11 @@ use serde::{Serializer, de::DeserializeOwned};
 
 use crate::{
     maintain::{
-        change_capacity::ChangeCapacity,
+        change_capacity::change_capacity,
         create::{CreateCollections, NewCollection},
         migrate::Migrate,
         open::OpenBuckets,
-        verify::{RepairBuckets, VerifyBuckets, rebuild::RebuildRollups, verifier},
+        verify::{RepairedBuckets, VerifiedBuckets, rebuild::RebuildRollups, verifier},
     },
     protocol::{
         command,
@@ -20,6 +20,7 @@ use crate::{
         unwind, validator,
     },
     schema::{key::Key, names::is_same, size::TooLong, spec::BucketSpec},
+    server::call::builder::Call,
     value::{read_back::Flattened, rollup::RollupFields},
 };
 
@@ -305,13 +306,13 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// # Ok(())
     /// # }
     /// ```
-    fn verify(db: &Database) -> VerifyBuckets {
+    fn verify(db: &Database) -> Call<'static, VerifiedBuckets> {
         Self::verify_in(db.collection::<Self>(Self::SPEC.collection))
     }
 
     /// Verifies a collection of your choice. Otherwise like [`verify`](Self::verify).
-    fn verify_in<C: Send + Sync>(collection: Collection<C>) -> VerifyBuckets {
-        VerifyBuckets::new(verifier::<Self>(collection.clone_with_type()))
+    fn verify_in<C: Send + Sync>(collection: Collection<C>) -> Call<'static, VerifiedBuckets> {
+        verifier::<Self>(collection.clone_with_type()).into_verified()
     }
 
     /// Takes over a collection that other programs filled without the index `bucket_open`, and repairs
@@ -346,13 +347,13 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// # Ok(())
     /// # }
     /// ```
-    fn repair(db: &Database) -> RepairBuckets {
+    fn repair(db: &Database) -> Call<'static, RepairedBuckets> {
         Self::repair_in(db.collection::<Self>(Self::SPEC.collection))
     }
 
     /// Repairs a collection of your choice. Otherwise like [`repair`](Self::repair).
-    fn repair_in<C: Send + Sync>(collection: Collection<C>) -> RepairBuckets {
-        RepairBuckets::new(verifier::<Self>(collection.clone_with_type()))
+    fn repair_in<C: Send + Sync>(collection: Collection<C>) -> Call<'static, RepairedBuckets> {
+        verifier::<Self>(collection.clone_with_type()).into_repaired()
     }
 
     /// Computes the rollups of all buckets from their items, and writes those that are something else: for
@@ -430,13 +431,13 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// # Ok(())
     /// # }
     /// ```
-    fn change_capacity(db: &Database) -> ChangeCapacity<Self> {
+    fn change_capacity(db: &Database) -> Call<'static, ()> {
         Self::change_capacity_in(db.collection::<Self>(Self::SPEC.collection))
     }
 
     /// Changes a collection of your choice. Otherwise like [`change_capacity`](Self::change_capacity).
-    fn change_capacity_in<C: Send + Sync>(collection: Collection<C>) -> ChangeCapacity<Self> {
-        ChangeCapacity::new(collection.clone_with_type())
+    fn change_capacity_in<C: Send + Sync>(collection: Collection<C>) -> Call<'static, ()> {
+        change_capacity::<Self>(collection.clone_with_type())
     }
 
     /// Moves the items of another struct's collection into this struct's, which becomes another

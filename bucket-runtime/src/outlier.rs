@@ -42,16 +42,13 @@ mod write;
 
 pub(crate) use self::read::{ParentForm, ParentItemForm};
 pub use self::{
-    maintain::{OpenOutliers, RepairOutliers, RepairedOutliers, VerifiedOutliers, VerifyOutliers},
+    maintain::{OpenOutliers, RepairOutliers, RepairedOutliers, VerifiedOutliers},
     outlier::{IdRef, IdentifiedItems, Outlier},
     outliers::Outliers,
     read::{
         CountParentItems, Extras, ExtrasBucket, ExtrasStream, Find, FindItem, FindStream,
-        FoundItem, Get, GetAll, NewItem, PageOfParentItems, Parent, ParentFilter, ParentItemStream,
-        ParentItems, PartsOfItems,
+        FoundItem, Get, GetAll, NewItem, Parent, ParentFilter, ParentItemStream, ParentItems,
+        PartsOfItems,
     },
-    write::{
-        Delete, Insert, Push, PushMany, PushManyError, RemoveParentItem, RemoveParentItems,
-        UpdateParent, UpdateParentItem, UpdateParentItems, UpsertParentItem,
-    },
+    write::PushManyError,
 };

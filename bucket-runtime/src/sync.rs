@@ -1,6 +1,6 @@
 //! All calls for programs without tokio: they block the thread until they are done.
 //!
-//! With the feature `sync`, every builder has [`run`](crate::action::Append::run), as the driver's
+//! With the feature `sync`, every builder has [`run`](crate::action::Write::run), as the driver's
 //! builders have: `….await` elsewhere is `….run()` here, with the same output and the same errors.
 //! Streams become an [`Iter`]. A `.session(…)` also takes the driver's blocking session.
 //!

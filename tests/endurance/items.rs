@@ -1,6 +1,6 @@
 //! The writers' data: items with each ordinal, and values of parents.
 
-use bucket_runtime::{Bucket, Buckets, Filter, Outlier, action::UpsertItem, bson::DateTime};
+use bucket_runtime::{Bucket, Buckets, Filter, Outlier, Upserted, action::Write, bson::DateTime};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -31,7 +31,7 @@ pub(crate) trait Mark: for<'k> Bucket<Key = (i64,)> + Unpin {
     fn numbered_as_one_of(numbers: &[i64]) -> Filter<Self>;
 
     /// `None` if items have no identity.
-    fn upsert(&self, buckets: &Buckets<Self>) -> Option<UpsertItem<'static, Self>>;
+    fn upsert(&self, buckets: &Buckets<Self>) -> Option<Write<'static, Upserted>>;
 
     fn new(k: i64, n: i64) -> Self {
         Self::of(k, Item { n, value: n })
@@ -89,7 +89,7 @@ macro_rules! marks {
             }
 
             #[allow(unused_variables, reason = "items of some structs have no identity")]
-            fn upsert(&self, buckets: &Buckets<Self>) -> Option<UpsertItem<'static, Self>> {
+            fn upsert(&self, buckets: &Buckets<Self>) -> Option<Write<'static, Upserted>> {
                 upsert!(buckets, self $(, $unique)?)
             }
         }

@@ -12,8 +12,6 @@
 //! guards the collection, and a hidden one says that a change has begun, which the next call finishes
 //! (`tests/live/server_claims/hidden_index.rs`).
 
-use std::marker::PhantomData;
-
 use mongodb::{
     Collection,
     bson::{Document, doc},
@@ -28,31 +26,19 @@ use crate::{
         validator,
     },
     schema::{key::Key, names::SEALED, open_index::OpenIndex, spec::BucketSpec},
-    server::Server,
+    server::{
+        Server,
+        call::{builder::Call, span},
+    },
 };
 
 /// How often one call begins again, since another one changes the capacity, too, or a writer that the index does not
 /// guard opens further buckets.
 const ROUNDS: u32 = 10;
 
-/// Builder of a change of capacity: await it; see
-/// [`Bucket::change_capacity`](crate::Bucket::change_capacity).
-#[must_use = "nothing is changed until this is awaited"]
-pub struct ChangeCapacity<T> {
-    collection: Collection<Document>,
-    item: PhantomData<fn() -> T>,
-}
-
-impl<T: Bucket> ChangeCapacity<T> {
-    pub(crate) fn new(collection: Collection<Document>) -> Self {
-        Self {
-            collection,
-            item: PhantomData,
-        }
-    }
-
-    pub(crate) async fn execute(self) -> Result<()> {
-        let server = Server::new(self.collection);
+pub(crate) fn change_capacity<T: Bucket>(collection: Collection<Document>) -> Call<'static, ()> {
+    Call::new(span!(change_capacity), |()| async move {
+        let server = Server::new(collection);
         let mut refused = None;
         for _ in 0..ROUNDS {
             match round::<T>(&server).await {
@@ -65,7 +51,7 @@ impl<T: Bucket> ChangeCapacity<T> {
             }
         }
         refused.map_or(Ok(()), Err)
-    }
+    })
 }
 
 /// Whether another index has the name or the definition of the new one.

@@ -144,7 +144,7 @@ impl<'s, T: Bucket> ImportFlat<'s, T> {
             mut on_unreadable,
             ..
         } = self;
-        engine.server.called_for(None);
+        engine.server.name_call(None);
         let (flat, order) = (Server::new(self.flat), flat::order(&T::SPEC, self.sort));
         let mut resumptions = Resumptions::default();
         loop {

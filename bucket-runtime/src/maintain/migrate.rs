@@ -101,7 +101,7 @@ impl<'f, O: Bucket, T: Bucket> Migrate<'f, O, T> {
     pub(crate) async fn execute(self) -> Result<u64> {
         let target = OpenBuckets::<T>::new(self.db.collection(T::SPEC.collection));
         let engine = target.execute().await?.engine();
-        engine.server.called_for(None);
+        engine.server.name_call(None);
         engine.server.needs_replica_set("migrate_from").await?;
         let old = self.db.collection(O::SPEC.collection);
         let mut old = engine.server.with_collection(old);

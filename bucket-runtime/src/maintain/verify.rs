@@ -25,7 +25,10 @@ pub(crate) use self::{
 use crate::{
     Bucket, Result,
     schema::key::{Key, KeyPart},
-    server::Server,
+    server::{
+        Server,
+        call::{builder::Call, span},
+    },
 };
 
 /// The result of a [`verify`](crate::Bucket::verify): how much was read, and the problems found.
@@ -50,38 +53,24 @@ pub struct RepairedBuckets {
     pub left: Vec<Problem>,
 }
 
-/// Builder of a verification: await it; see [`Bucket::verify`](crate::Bucket::verify).
-#[must_use = "nothing is verified until this is awaited"]
-pub struct VerifyBuckets(Verifier);
-
-impl VerifyBuckets {
-    pub(crate) fn new(verifier: Verifier) -> Self {
-        Self(verifier)
+impl Verifier {
+    pub(crate) fn into_verified(mut self) -> Call<'static, VerifiedBuckets> {
+        Call::new(span!(verify), |()| async move {
+            let missing = self.missing_indexes().await?;
+            let mut verified = self.verify().await?;
+            verified.problems.extend(missing);
+            Ok(verified)
+        })
     }
 
-    pub(crate) async fn execute(mut self) -> Result<VerifiedBuckets> {
-        let missing = self.0.missing_indexes().await?;
-        let mut verified = self.0.verify().await?;
-        verified.problems.extend(missing);
-        Ok(verified)
-    }
-}
-
-/// Builder of a repair: await it; see [`Bucket::repair`](crate::Bucket::repair).
-#[must_use = "nothing is repaired until this is awaited"]
-pub struct RepairBuckets(Verifier);
-
-impl RepairBuckets {
-    pub(crate) fn new(verifier: Verifier) -> Self {
-        Self(verifier)
-    }
-
-    pub(crate) async fn execute(mut self) -> Result<RepairedBuckets> {
-        let missing = self.0.missing_indexes().await?;
-        let repaired = self.0.repair().await?;
-        let mut left = self.0.problems().await?;
-        left.extend(missing);
-        Ok(RepairedBuckets { repaired, left })
+    pub(crate) fn into_repaired(mut self) -> Call<'static, RepairedBuckets> {
+        Call::new(span!(repair), |()| async move {
+            let missing = self.missing_indexes().await?;
+            let repaired = self.repair().await?;
+            let mut left = self.problems().await?;
+            left.extend(missing);
+            Ok(RepairedBuckets { repaired, left })
+        })
     }
 }
 
@@ -91,7 +80,6 @@ pub(crate) fn verifier<T: Bucket>(collection: Collection<Document>) -> Verifier 
         server: Server::new(collection),
         buckets: Document::new(),
         spec: const { &T::SPEC },
-        is_last_open: false,
         may_exceed: false,
         parts: parts::<T>,
         look: look::<T>,

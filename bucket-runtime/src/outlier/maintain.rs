@@ -6,8 +6,9 @@ mod repair;
 pub(crate) mod split;
 mod verify;
 
+pub(super) use self::verify::verify_outliers;
 pub use self::{
     open::OpenOutliers,
     repair::{RepairOutliers, RepairedOutliers},
-    verify::{VerifiedOutliers, VerifyOutliers},
+    verify::VerifiedOutliers,
 };

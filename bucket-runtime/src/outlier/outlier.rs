@@ -5,7 +5,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
     extra::ExtraItem,
-    maintain::{OpenOutliers, RepairOutliers, VerifyOutliers},
+    maintain::{OpenOutliers, RepairOutliers, VerifiedOutliers, verify_outliers},
 };
 use crate::{
     Bucket,
@@ -15,6 +15,7 @@ use crate::{
         validator,
     },
     schema::{key::KeyField, size::TooLong, spec::OutlierSpec},
+    server::call::builder::Call,
     value::read_back::Flattened,
 };
 
@@ -227,7 +228,7 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// # Ok(())
     /// # }
     /// ```
-    fn verify(db: &Database) -> VerifyOutliers<Self> {
+    fn verify(db: &Database) -> Call<'static, VerifiedOutliers> {
         Self::verify_in(
             db.collection::<Self>(Self::SPEC.collection),
             db.collection::<Self>(Self::SPEC.extras),
@@ -239,8 +240,8 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
     fn verify_in<C: Send + Sync>(
         parents: Collection<C>,
         extras: Collection<C>,
-    ) -> VerifyOutliers<Self> {
-        VerifyOutliers::new(parents.clone_with_type(), extras.clone_with_type())
+    ) -> Call<'static, VerifiedOutliers> {
+        verify_outliers::<Self>(parents.clone_with_type(), extras.clone_with_type())
     }
 
     /// Repairs what [`verify`](Self::verify) finds where that needs no guessing: it repairs the extras as

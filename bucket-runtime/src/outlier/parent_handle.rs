@@ -45,12 +45,6 @@ pub(crate) struct ParentState {
 }
 
 impl ParentHandle {
-    /// Says that the current call is about this parent.
-    pub(crate) fn note_call(&self) {
-        let Self { collections, scope } = self;
-        collections.parents.called_for(Some(&scope.extras));
-    }
-
     /// The target of requests to the parents' collection.
     pub(crate) fn parent(&self) -> Target<'_> {
         self.collections.parents.target_of(&self.scope.extras)
@@ -58,6 +52,8 @@ impl ParentHandle {
 
     /// The target of requests to the extras' collection.
     pub(crate) fn extras(&self) -> Target<'_> {
+        // Spans name the parents' collection.
+        self.parent();
         self.collections.extras.target_of(&self.scope.extras)
     }
 
@@ -93,6 +89,11 @@ impl ParentHandle {
     /// An error of this crate that concerns the parent.
     pub(crate) fn error(&self, kind: Kind) -> Error {
         self.parent().error(kind)
+    }
+
+    /// The error of an item in the parent's array that cannot be read.
+    pub(crate) fn unreadable_kind(&self) -> Kind {
+        Kind::UnreadableParent(shell(self.scope.id()))
     }
 
     /// A parent or an item as it is written.

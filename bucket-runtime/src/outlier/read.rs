@@ -28,7 +28,6 @@ pub use self::{
     get_all::GetAll,
     item_form::PartsOfItems,
     items::ParentItems,
-    page::PageOfParentItems,
     parent::Parent,
     stream::ParentItemStream,
     watch::NewItem,

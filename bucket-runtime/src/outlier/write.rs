@@ -13,15 +13,4 @@ mod upsert;
 mod waiting_items;
 
 pub(super) use self::identified::ITEMS_PER_COMPARISON;
-pub use self::{
-    delete::Delete,
-    edit::{
-        RemoveParentItem, UpdateParentItem,
-        many::{RemoveParentItems, UpdateParentItems},
-    },
-    insert::Insert,
-    push::Push,
-    push_many::{PushMany, PushManyError},
-    update::UpdateParent,
-    upsert::UpsertParentItem,
-};
+pub use self::push_many::PushManyError;

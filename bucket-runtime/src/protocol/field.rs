@@ -72,7 +72,7 @@ type SerializeError = <Serializer as serde::Serializer>::Error;
 /// ```
 pub struct Field<T, V, S = Plain, P = ()> {
     name: &'static str,
-    write: Write<V>,
+    write: WriteValue<V>,
     pub(crate) reading: FieldReading<V>,
     left_out: fn(&V) -> bool,
     is_date: bool,
@@ -89,20 +89,20 @@ pub struct Field<T, V, S = Plain, P = ()> {
 type Of<T> = PhantomData<fn() -> T>;
 
 /// How a value is stored.
-enum Write<V> {
+enum WriteValue<V> {
     Plain(fn(&V) -> Option<Bson>),
     With(fn(&V, Serializer) -> Result<Bson, SerializeError>),
 }
 
-impl<V> Clone for Write<V> {
+impl<V> Clone for WriteValue<V> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<V> Copy for Write<V> {}
+impl<V> Copy for WriteValue<V> {}
 
-impl<V> Write<V> {
+impl<V> WriteValue<V> {
     /// The stored value; `None` if the value cannot be stored.
     fn stored(self, value: &V) -> Option<Bson> {
         match self {
@@ -129,14 +129,14 @@ impl<T, V, S, P> fmt::Debug for Field<T, V, S, P> {
 impl<T, V: Serialize, P> Field<T, V, Plain, P> {
     /// A field that serde stores under this name.
     pub const fn new(name: &'static str) -> Self {
-        Self::written(name, Write::Plain(|value| element(value).ok()))
+        Self::written(name, WriteValue::Plain(|value| element(value).ok()))
     }
 }
 
 impl<T, V: KeyField> Field<T, V> {
     /// A key field with this name.
     pub const fn key(name: &'static str) -> Self {
-        let write = Write::Plain(|value: &V| Some(V::to_bson(value.borrowed())));
+        let write = WriteValue::Plain(|value: &V| Some(V::to_bson(value.borrowed())));
         let mut field = Self::written(name, write);
         field.id_text = Some(|value| V::id_text(value.borrowed()).into_owned());
         field
@@ -163,12 +163,12 @@ impl<T, V, S, P> Field<T, V, S, P> {
         name: &'static str,
         write: fn(&V, Serializer) -> Result<Bson, SerializeError>,
     ) -> Self {
-        let mut field = Self::written(name, Write::With(write));
+        let mut field = Self::written(name, WriteValue::With(write));
         field.reading = FieldReading::new(ReadForm::Custom(reading::unknown));
         field
     }
 
-    const fn written(name: &'static str, write: Write<V>) -> Self {
+    const fn written(name: &'static str, write: WriteValue<V>) -> Self {
         Self {
             name,
             write,
@@ -184,7 +184,7 @@ impl<T, V, S, P> Field<T, V, S, P> {
 
     /// The placeholder for a field of a struct whose derive failed.
     pub(crate) const fn nothing() -> Self {
-        Self::written("", Write::Plain(|_| None))
+        Self::written("", WriteValue::Plain(|_| None))
     }
 
     /// Sets which values serde leaves out (`skip_serializing_if`).

@@ -65,7 +65,6 @@ impl<'s> CountPages<'s> {
     }
 
     pub(crate) async fn execute(self) -> Result<u64> {
-        self.reader.called();
         let Reader { server, scope } = &self.reader;
         let pages = server.by_ids(scope, scope.ids());
         let target = self.reader.target();
@@ -121,7 +120,6 @@ impl<'s, T: Bucket> Count<'s, T> {
     }
 
     pub(crate) async fn execute(self) -> Result<u64> {
-        self.target.name_call();
         let target = self.target.borrow();
         let count = self.query.count(&T::SPEC, self.target.scope.as_ref());
         target.pipeline(count).sum(self.session).await

@@ -89,7 +89,6 @@ impl<'s, T: Bucket> FindPage<'s, T> {
     }
 
     pub(crate) async fn execute(mut self) -> Result<Option<Page<T>>> {
-        self.reader.called();
         let Some((filter, range)) = self.find else {
             return Ok(None);
         };

@@ -3,8 +3,8 @@
 mod buckets;
 mod list;
 mod page;
+mod place;
 mod rows;
-mod settings;
 mod stream;
 mod token;
 
@@ -12,11 +12,13 @@ use std::marker::PhantomData;
 
 use mongodb::ClientSession;
 
-use self::list::{ItemList, ReadStart};
-pub(crate) use self::settings::{item_settings, page_directions};
 pub(crate) use self::stream::ItemForm;
+pub(crate) use self::{
+    list::{ItemList, ReadStart},
+    place::{ReadPlace, RowSource, resume},
+};
 pub use self::{
-    page::{ItemPage, PageOfItems},
+    page::{ItemPage, PageOfItems, PagePlace},
     stream::ItemStream,
     token::ItemToken,
 };
@@ -28,7 +30,10 @@ use crate::{
         settings::{read_settings, session_setting, unreadable_setting},
     },
     schema::spec::BucketSpec,
-    server::target::OwnedTarget,
+    server::{
+        call::{builder::Call, span},
+        target::OwnedTarget,
+    },
     value::unreadable::OnUnreadable,
 };
 
@@ -211,8 +216,7 @@ impl<'s, T: Bucket, F> Items<'s, T, F> {
         /// stream with an error. They count for [`skip`](Self::skip) and [`limit`](Self::limit).
         ///
         /// The stream borrows the closure's borrows. [`verify`](crate::Bucket::verify) lists these items by
-        /// bucket and index, and [`remove_item(…).as_stored()`](crate::action::RemoveItem::as_stored)
-        /// removes one.
+        /// bucket and index, and [`remove_stored`](crate::Buckets::remove_stored) removes one.
         ///
         /// ```no_run
         /// # use bucket_runtime::{Bucket, Buckets, KeyRef};
@@ -228,9 +232,14 @@ impl<'s, T: Bucket, F> Items<'s, T, F> {
         /// ```
         |read| read.on_unreadable
     }
+}
 
+impl<'s, T: Bucket, F: ItemForm<Of = T>> Items<'s, T, F> {
     /// Reads at most this many items as one page, with the tokens of its neighbours: what a list on a web
-    /// page or in an API needs. 0 is taken for 1.
+    /// page or in an API needs. 0 is taken for 1. The settings of the list come before this call.
+    ///
+    /// One round trip; one more where the buckets hold less than their capacity, and as many more as
+    /// [`after`](Self::after) says.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets, ItemToken};
@@ -252,12 +261,12 @@ impl<'s, T: Bucket, F> Items<'s, T, F> {
     /// # }
     /// ```
     #[doc(alias = "pagination", alias = "cursor")]
-    pub fn page_of_items(self, limit: u64) -> PageOfItems<'s, T, F> {
-        PageOfItems::new(self, limit)
+    pub fn page_of_items(self, limit: u64) -> PageOfItems<'s, F::Item> {
+        Call::new(span!(page_of_items), move |place| {
+            self.page(limit.max(1), place)
+        })
     }
-}
 
-impl<'s, T: Bucket, F: ItemForm<Of = T>> Items<'s, T, F> {
     pub(crate) async fn execute(self) -> Result<ItemStream<'s, F::Item>> {
         ItemStream::open(self).await
     }
@@ -265,7 +274,6 @@ impl<'s, T: Bucket, F: ItemForm<Of = T>> Items<'s, T, F> {
     /// The place where the read starts.
     fn start(&mut self) -> Result<ReadStart> {
         self.list.query.names = F::names();
-        self.list.target.name_call();
         let token = self.after.as_ref();
         let start = token.map(|token| self.list.start_at(token)).transpose()?;
         Ok(start.unwrap_or_default())

@@ -87,7 +87,6 @@ impl<'s, T: Bucket> Pages<'s, T> {
             skip_empty,
             ..
         } = self;
-        reader.called();
         let mut all = reader.scope.all();
         all.extend(skip_empty.then(|| holds_items(T::SPEC.items)));
         let all = reader.target().find(all, Range::oldest_first());

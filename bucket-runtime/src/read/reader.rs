@@ -13,11 +13,6 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// Names this key as the one that the current call concerns.
-    pub(crate) fn called(&self) {
-        self.server.called_for(Some(&self.scope));
-    }
-
     pub(crate) fn target(&self) -> Target<'_> {
         self.server.target_of(&self.scope)
     }

@@ -136,7 +136,6 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
     }
 
     pub(crate) async fn execute(self) -> Result<Rollup<T>> {
-        self.target.name_call();
         let target = self.target.borrow();
         let added_up = target.pipeline(self.pipeline(Bson::Null)?);
         let rollup = match added_up.first(self.session).await? {
@@ -148,7 +147,6 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
 
     /// Reads the rollups one by one, in the order of the grouping values.
     async fn rows(self, group: Bson) -> Result<DocumentCursor<'s, Document>> {
-        self.target.name_call();
         let mut pipeline = self.pipeline(group)?;
         pipeline.push(doc! { "$sort": { "_id": 1 } });
         let target = self.target.borrow();

@@ -156,7 +156,6 @@ impl<I: Send + 'static> Watch<I> {
 
     pub(crate) async fn execute(self) -> Result<WatchStream<I>> {
         let Self { target, after, .. } = self;
-        target.name_call();
         target.server.needs_replica_set("watch").await?;
         let watched = self.watched?;
         let resume = after.as_ref().and_then(WatchToken::resume_token);

@@ -1,8 +1,9 @@
 //! The calls for which a task works, and what `tracing` tells of each in a span.
 //!
-//! With the feature `tracing`, each row of `action.rs` runs its call in a span (`server/call/traced.rs`). OpenTelemetry
+//! With the feature `tracing`, each call runs in a span (`server/call/traced.rs`). OpenTelemetry
 //! begins a span when it is entered, and then keeps its name. So a call enters its span once its collection is known,
-//! and each request of the driver is carried out in the span of its call, in whichever task.
+//! which the first target of its requests names (`server/target.rs`), and each request of the driver is carried out in
+//! the span of its call, in whichever task.
 //!
 //! The call is a task-local value meanwhile: `Server::ask`, through which every request goes, counts for it, and so does
 //! the pause before a further try (`server/pause.rs`). A cursor keeps the call, since it is read when the call has
@@ -10,6 +11,7 @@
 //! so for the calls of all that the command carries, until each of them is answered. Without the feature
 //! `server/call/silent.rs` has the same functions, and they do nothing.
 
+pub(crate) mod builder;
 #[cfg(not(feature = "tracing"))]
 mod silent;
 #[cfg(feature = "tracing")]
@@ -18,7 +20,7 @@ mod traced;
 #[cfg(not(feature = "tracing"))]
 pub(crate) use silent::{Calls, Span, SpannedRequest, run, span};
 #[cfg(feature = "tracing")]
-pub(crate) use traced::{Calls, SpannedRequest, run, span};
+pub(crate) use traced::{Calls, Span, SpannedRequest, run, span};
 
 use super::Server;
 use crate::protocol::command::KeyScope;
@@ -48,8 +50,8 @@ impl Server {
         calls.within(request.into_future())
     }
 
-    /// Names the collection and, if given, the key that the current call concerns.
-    pub(crate) fn called_for(&self, scope: Option<&KeyScope>) {
+    /// Names the collection that the current call concerns, unless it is known, and the key if it is one alone.
+    pub(crate) fn name_call(&self, scope: Option<&KeyScope>) {
         Calls::current().name_target(&self.collection, scope.filter(|_| self.traces_keys));
     }
 }

@@ -38,6 +38,7 @@ impl Server {
 
     /// One key, or the whole collection.
     pub(crate) fn target_of_any<'t>(&'t self, scope: Option<&'t KeyScope>) -> Target<'t> {
+        self.name_call(scope);
         Target {
             server: self,
             scope,
@@ -57,11 +58,6 @@ impl OwnedTarget {
     /// A target for requests.
     pub(crate) fn borrow(&self) -> Target<'_> {
         self.server.target_of_any(self.scope.as_ref())
-    }
-
-    /// Names this target as the one that the current call concerns.
-    pub(crate) fn name_call(&self) {
-        self.server.called_for(self.scope.as_ref());
     }
 }
 

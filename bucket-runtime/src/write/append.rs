@@ -1,15 +1,16 @@
 //! The append: puts an item into the open bucket of its key, even while other writers append.
 
-use mongodb::ClientSession;
-
 use crate::{
-    Bucket, Buckets, Result,
-    protocol::command::IndexedScope,
+    Bucket, Buckets,
+    server::call::{
+        builder::{InSession, Write},
+        span,
+    },
     write::{
         appended::Appended,
         combine::{CombinedKey, Combiner},
         engine::Engine,
-        item::{self, Entry, UntypedItem},
+        item::{self, UntypedItem},
     },
 };
 
@@ -34,7 +35,8 @@ impl<T: Bucket> Buckets<T> {
     /// window, but two if this handle has filled the last one, and three with a time ordinal if another
     /// bucket of the key began at the same moment; each lost race for opening a bucket costs one more. A
     /// handle remembers the last buckets of ten thousand keys, in some four megabytes at most. A key that
-    /// takes many items a second wants a [larger capacity](crate::guide::choosing#the-capacity).
+    /// takes many items a second wants a [larger capacity](crate::guide::choosing#the-capacity). In a session it
+    /// takes one round trip if the key has an open bucket, and three if not.
     ///
     /// When this returns `Ok`, the item is stored exactly once, as durably as the handle's write concern
     /// says; the server's default is a majority of the replica set. With `#[bucket(unique)]` it may have
@@ -61,18 +63,9 @@ impl<T: Bucket> Buckets<T> {
     /// # }
     /// ```
     #[doc(alias = "upsert", alias = "insert_one", alias = "push")]
-    pub fn append(&self, item: &T) -> Append<'static> {
-        Append::new(&self.writer, item)
+    pub fn append<'s>(&self, item: &T) -> Write<'s, Appended> {
+        append(self.writer.clone(), item)
     }
-}
-
-/// Builder of an append: await it; see [`Buckets::append`](crate::Buckets::append).
-#[must_use = "an append is sent when it is awaited"]
-pub struct Append<'s> {
-    writer: Writer,
-    scope: IndexedScope,
-    entry: Result<Entry>,
-    session: Option<&'s mut ClientSession>,
 }
 
 /// How a handle sends its appends.
@@ -83,38 +76,17 @@ pub(crate) struct Writer {
     pub(crate) combiner: Option<Combiner<CombinedKey>>,
 }
 
-impl<'s> Append<'s> {
-    pub(crate) fn new(writer: &Writer, item: &dyn UntypedItem) -> Self {
-        let scope = item.scope().by(writer.engine.open);
-        Self {
-            writer: writer.clone(),
-            entry: item::entry(item, &scope, &|kind| {
-                writer.engine.target_of(&scope).error(kind)
-            }),
-            scope,
-            session: None,
-        }
-    }
-
-    /// Sends the append in this session, as a command of its own.
-    ///
-    /// It then takes one round trip if the key has an open bucket, and three if not. In a transaction, a
-    /// race for the next bucket ends in an error with the driver's label `TransientTransactionError`, so
-    /// the transaction can run again.
-    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
-        self.session = Some(session.into());
-        self
-    }
-
-    pub(crate) async fn execute(self) -> Result<Appended> {
-        let Writer { engine, combiner } = self.writer;
-        engine.server.called_for(Some(&self.scope));
-        let (entry, session) = (self.entry?, self.session);
+fn append<'s>(writer: Writer, item: &dyn UntypedItem) -> Write<'s, Appended> {
+    let Writer { engine, combiner } = writer;
+    let scope = item.scope().by(engine.open);
+    let entry = item::entry(item, &scope, &|kind| engine.target_of(&scope).error(kind));
+    Write::new(span!(append), |InSession(session)| async move {
+        let entry = entry?;
         match combiner {
             Some(combiner) if session.is_none() => {
-                (engine.append_with_others(&combiner, self.scope.key, entry)).await
+                (engine.append_with_others(&combiner, scope.key, entry)).await
             }
-            _ => engine.append_one(self.scope, entry, session).await,
+            _ => engine.append_one(scope, entry, session).await,
         }
-    }
+    })
 }

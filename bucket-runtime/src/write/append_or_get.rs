@@ -1,7 +1,5 @@
 //! Appends an item, or gives the one with its identity.
 
-use std::marker::PhantomData;
-
 use mongodb::ClientSession;
 
 use super::{
@@ -12,8 +10,13 @@ use super::{
     item::Entry,
 };
 use crate::{
-    Bucket, Buckets, Identified, Result, error::Kind, protocol::query::Query,
-    read::settings::session_setting,
+    Bucket, Buckets, Identified, Result,
+    error::Kind,
+    protocol::query::Query,
+    server::call::{
+        builder::{InSession, Write},
+        span,
+    },
 };
 
 impl<T: Bucket> Buckets<T> {
@@ -44,58 +47,50 @@ impl<T: Bucket> Buckets<T> {
     /// Those of [`append`](Self::append); and [`is_deserialize`](crate::Error::is_deserialize) if the struct cannot
     /// read the item that is there.
     #[doc(alias = "get_or_create")]
-    pub fn append_or_get(&self, item: &T) -> AppendOrGet<'static, T>
+    pub fn append_or_get<'s>(&self, item: &T) -> Write<'s, Option<T>>
     where
         T: Identified,
     {
-        AppendOrGet {
-            item: IdentifiedEntry::new(self, item),
-            session: None,
-            of: PhantomData,
-        }
+        let item = IdentifiedEntry::new(self, item);
+        Write::new(span!(append_or_get), |InSession(session)| {
+            item.append_or_get(session)
+        })
     }
 }
 
-/// Builder of an append that gives the item that is there: await it; see
-/// [`Buckets::append_or_get`](crate::Buckets::append_or_get).
-#[must_use = "an append is sent when it is awaited"]
-pub struct AppendOrGet<'s, T> {
-    item: IdentifiedEntry,
-    session: Option<&'s mut ClientSession>,
-    of: PhantomData<fn() -> T>,
-}
-
-impl<'s, T: Bucket> AppendOrGet<'s, T> {
-    session_setting! {
-        /// Appends and reads in this session, as [`Append::session`](crate::action::Append::session) does.
-    }
-
-    pub(crate) async fn execute(mut self) -> Result<Option<T>> {
-        self.item.reader.called();
-        let entry = self.item.entry.clone()?;
+impl IdentifiedEntry {
+    async fn append_or_get<T: Bucket>(
+        self,
+        mut session: Option<&mut ClientSession>,
+    ) -> Result<Option<T>> {
+        let target = self.reader.target();
+        let entry = self.entry.clone()?;
         for tries in 0..TRIES {
             pause(tries).await;
-            let appended = self.item.append(&entry, self.session.as_deref_mut());
+            let appended = self.append(&entry, session.as_deref_mut());
             if appended.await? == Appended::Stored {
                 return Ok(None);
             }
-            let there = self.find(&entry).await?;
+            let there = self.find(&entry, session.as_deref_mut()).await?;
             if there.is_some() {
                 return Ok(there);
             }
             // Somebody has removed it meanwhile.
         }
-        Err(self.item.reader.target().error(Kind::Contended(TRIES)))
+        Err(target.error(Kind::Contended(TRIES)))
     }
 
     /// The stored item with the same identity.
-    async fn find(&mut self, entry: &Entry) -> Result<Option<T>> {
+    async fn find<T: Bucket>(
+        &self,
+        entry: &Entry,
+        session: Option<&mut ClientSession>,
+    ) -> Result<Option<T>> {
         let Some(field) = T::SPEC.unique else {
             return Ok(None);
         };
         let query = Query::of_identity(field, &entry.element);
-        let editor = Editor::new(self.item.reader.clone(), query, Selection::First);
-        let mut found = editor.read(self.session.as_deref_mut()).await?;
-        Ok(found.pop())
+        let editor = Editor::new(self.reader.clone(), query, Selection::First);
+        Ok(editor.read(session).await?.pop())
     }
 }

@@ -218,7 +218,7 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
 
     async fn execute_in(self, session: &mut ClientSession) -> Result<u64, AppendManyError<T>> {
         let (engine, mut items, mut progress) = (self.engine, self.items, self.progress);
-        engine.server.called_for(None);
+        engine.server.name_call(None);
         let (mut load, mut taken) = (LoadInSession::new(engine.clone()), Vec::new());
         while let Some(item) = items.next().await {
             let added = load.add(&item);

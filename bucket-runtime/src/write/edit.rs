@@ -18,7 +18,7 @@ mod step;
 mod sweep;
 pub(crate) mod upsert;
 
-use mongodb::{ClientSession, bson::Bson};
+use mongodb::bson::Bson;
 
 pub(crate) use self::{
     found::FoundItems,
@@ -27,8 +27,12 @@ pub(crate) use self::{
     sweep::Sweep,
 };
 use crate::{
-    Bucket, Buckets, KeyRef, Result,
+    Bucket, Buckets, KeyRef,
     protocol::{filter::Filter, query::Query},
+    server::call::{
+        builder::{InSession, Write},
+        span,
+    },
 };
 
 impl<T: Bucket> Buckets<T> {
@@ -64,14 +68,44 @@ impl<T: Bucket> Buckets<T> {
     ///
     /// [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether the item may have been removed
     /// anyway. Others: [`is_deserialize`](crate::Error::is_deserialize) if the item cannot be read; the
-    /// item then stays ([`as_stored`](RemoveItem::as_stored) removes it);
+    /// item then stays ([`remove_stored`](Self::remove_stored) removes it);
     /// [`is_contended`](crate::Error::is_contended). Where the sum of the other items exceeds 64 bits, the
     /// bucket's rollup covers no item until it can be computed, and reads of it fail.
-    pub fn remove_item(&self, key: KeyRef<'_, T>, filter: Filter<T>) -> RemoveItem<'static, T> {
-        RemoveItem {
-            editor: self.first_match(key, filter),
-            session: None,
-        }
+    pub fn remove_item<'s>(&self, key: KeyRef<'_, T>, filter: Filter<T>) -> Write<'s, Option<T>> {
+        let editor = self.first_match(key, filter);
+        Write::new(span!(remove_item), |InSession(session)| async move {
+            let removed = editor.change(Editor::plan_removal, session).await?;
+            Ok(removed.into_iter().next())
+        })
+    }
+
+    /// Removes the first item of a key that matches, as [`remove_item`](Self::remove_item) does, and returns it as it
+    /// was stored, its fields other than key fields as a document. So an item that the struct cannot read is removed,
+    /// too.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, bson::DateTime};
+    /// # #[derive(Bucket)]
+    /// # #[bucket(collection = "trades", id = "{customer_id}_{date}", capacity = 10)]
+    /// # struct Trade { customer_id: i64, date: DateTime, trade_id: i64, quantity: i32 }
+    /// # async fn example(trades: bucket_runtime::Buckets<Trade>) -> bucket_runtime::Result<()> {
+    /// let trade_7 = Trade::FIELDS.trade_id.eq(7);
+    /// if let Some(stored) = trades.remove_stored(&123, trade_7).await? {
+    ///     println!("taken out: {stored}");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn remove_stored<'s>(
+        &self,
+        key: KeyRef<'_, T>,
+        filter: Filter<T>,
+    ) -> Write<'s, Option<Bson>> {
+        let editor = self.first_match(key, filter);
+        Write::new(span!(remove_stored), |InSession(session)| async move {
+            let removed = editor.change(Editor::plan_unread_removal, session).await?;
+            Ok(removed.into_iter().next())
+        })
     }
 
     /// Reads the first item of a key that matches, in the order of [`items`](Self::items), calls the
@@ -110,110 +144,24 @@ impl<T: Bucket> Buckets<T> {
     /// [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether the change may have been stored
     /// anyway. Others: those of [`append`](Self::append), and
     /// [`is_deserialize`](crate::Error::is_deserialize).
-    pub fn update_item<'f, F>(
+    pub fn update_item<'s>(
         &self,
         key: KeyRef<'_, T>,
         filter: Filter<T>,
-        change: F,
-    ) -> UpdateItem<'f, T, F>
-    where
-        F: FnMut(&mut T) + Send + 'f,
-    {
-        UpdateItem {
-            editor: self.first_match(key, filter),
-            change,
-            session: None,
-        }
+        mut change: impl FnMut(&mut T) + Send + 's,
+    ) -> Write<'s, Option<T>> {
+        let editor = self.first_match(key, filter);
+        Write::new(span!(update_item), |InSession(session)| async move {
+            let plan = |editor: &Editor<T>, found: &mut FoundItems<T>| {
+                editor.plan_update(found, &mut change)
+            };
+            let changed = editor.change(plan, session).await?;
+            Ok(changed.into_iter().next().map(|(item, _)| item))
+        })
     }
 
     /// An edit of the key's first item that matches.
     fn first_match(&self, key: KeyRef<'_, T>, filter: Filter<T>) -> Editor<T> {
         Editor::new(self.reader(key), Query::of(filter), Selection::First)
-    }
-}
-
-/// Builder of a removal of an item: await it; see [`Buckets::remove_item`](crate::Buckets::remove_item).
-#[must_use = "nothing is removed until this is awaited"]
-pub struct RemoveItem<'s, T> {
-    editor: Editor<T>,
-    session: Option<&'s mut ClientSession>,
-}
-
-impl<'s, T: Bucket> RemoveItem<'s, T> {
-    /// Removes in this session; in a transaction, all steps are part of it.
-    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
-        self.session = Some(session.into());
-        self
-    }
-
-    /// Returns the item as it is stored, its fields other than key fields as a document, so an item that
-    /// the struct cannot read is removed, too.
-    ///
-    /// ```no_run
-    /// # use bucket_runtime::{Bucket, bson::DateTime};
-    /// # #[derive(Bucket)]
-    /// # #[bucket(collection = "trades", id = "{customer_id}_{date}", capacity = 10)]
-    /// # struct Trade { customer_id: i64, date: DateTime, trade_id: i64, quantity: i32 }
-    /// # async fn example(trades: bucket_runtime::Buckets<Trade>) -> bucket_runtime::Result<()> {
-    /// let trade_7 = Trade::FIELDS.trade_id.eq(7);
-    /// if let Some(stored) = trades.remove_item(&123, trade_7).as_stored().await? {
-    ///     println!("taken out: {stored}");
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn as_stored(self) -> RemoveStored<'s, T> {
-        RemoveStored(self)
-    }
-}
-
-/// Builder of a removal of an item, readable or not: await it; see [`RemoveItem::as_stored`].
-#[must_use = "nothing is removed until this is awaited"]
-pub struct RemoveStored<'s, T>(RemoveItem<'s, T>);
-
-impl<'s, T: Bucket> RemoveStored<'s, T> {
-    /// Removes in this session, as [`RemoveItem::session`] does.
-    pub fn session(self, session: impl Into<&'s mut ClientSession>) -> Self {
-        Self(self.0.session(session))
-    }
-
-    pub(crate) async fn execute(self) -> Result<Option<Bson>> {
-        let RemoveItem { editor, session } = self.0;
-        let removed = editor.change(Editor::plan_unread_removal, session).await?;
-        Ok(removed.into_iter().next())
-    }
-}
-
-impl<'s, T: Bucket> RemoveItem<'s, T> {
-    pub(crate) async fn execute(self) -> Result<Option<T>> {
-        let removed = self
-            .editor
-            .change(Editor::plan_removal, self.session)
-            .await?;
-        Ok(removed.into_iter().next())
-    }
-}
-
-/// Builder of an edit of an item: await it; see [`Buckets::update_item`](crate::Buckets::update_item).
-#[must_use = "nothing is changed until this is awaited"]
-pub struct UpdateItem<'s, T, F> {
-    editor: Editor<T>,
-    change: F,
-    session: Option<&'s mut ClientSession>,
-}
-
-impl<'s, T: Bucket, F: FnMut(&mut T) + Send> UpdateItem<'s, T, F> {
-    /// Reads and writes in this session; in a transaction, both are part of it.
-    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
-        self.session = Some(session.into());
-        self
-    }
-
-    pub(crate) async fn execute(mut self) -> Result<Option<T>> {
-        let change = |editor: &Editor<T>, found: &mut FoundItems<T>| {
-            editor.plan_update(found, &mut self.change)
-        };
-        let changed = self.editor.change(change, self.session).await?;
-        Ok(changed.into_iter().next().map(|(item, _)| item))
     }
 }

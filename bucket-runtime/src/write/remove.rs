@@ -1,8 +1,12 @@
 //! Removes all buckets of a key.
 
-use mongodb::ClientSession;
-
-use crate::{Bucket, Buckets, KeyRef, Result, read::reader::Reader};
+use crate::{
+    Bucket, Buckets, KeyRef,
+    server::call::{
+        builder::{InSession, Write},
+        span,
+    },
+};
 
 impl<T: Bucket> Buckets<T> {
     /// Removes all buckets of a key, and returns how many there were. One round trip, with one command
@@ -26,36 +30,11 @@ impl<T: Bucket> Buckets<T> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn remove_key(&self, key: KeyRef<'_, T>) -> RemoveKey<'static> {
-        RemoveKey::new(self.reader(key))
-    }
-}
-
-/// Builder of a removal of a key: await it; see [`Buckets::remove_key`](crate::Buckets::remove_key). The
-/// output is the number of removed buckets.
-#[must_use = "nothing is removed until this is awaited"]
-pub struct RemoveKey<'s> {
-    reader: Reader,
-    session: Option<&'s mut ClientSession>,
-}
-
-impl<'s> RemoveKey<'s> {
-    pub(crate) fn new(reader: Reader) -> Self {
-        Self {
-            reader,
-            session: None,
-        }
-    }
-
-    /// Removes in this session. In a transaction all buckets are removed at one moment, or none.
-    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
-        self.session = Some(session.into());
-        self
-    }
-
-    pub(crate) async fn execute(self) -> Result<u64> {
-        self.reader.called();
-        let all = self.reader.scope.all();
-        self.reader.target().delete_many(all, self.session).await
+    pub fn remove_key<'s>(&self, key: KeyRef<'_, T>) -> Write<'s, u64> {
+        let reader = self.reader(key);
+        Write::new(span!(remove_key), |InSession(session)| async move {
+            let all = reader.scope.all();
+            reader.target().delete_many(all, session).await
+        })
     }
 }

@@ -86,11 +86,12 @@ impl<T: Numbers> List for Outliers<T> {
         limit: u64,
         session: &mut ClientSession,
     ) -> Result<Part, Error> {
-        let mut read = self.items(&key).page_of_items(limit);
+        let items = self.items(&key).read_concern(concern()).session(session);
+        let mut page = items.page_of_items(limit);
         if let Some(token) = after {
-            read = read.after(token);
+            page = page.after(token);
         }
-        let page = read.read_concern(concern()).session(session).await?;
+        let page = page.await?;
         Ok((
             page.items.into_iter().map(Self::item_of).collect(),
             page.next,

@@ -115,7 +115,7 @@ async fn payloads_that_look_like_extended_json_are_edited_and_removed(db: Live) 
         .map(|(n, payload)| doc! { "n": n, "payload": payload }.into())
         .collect();
     assert_eq!(found, model);
-    let first = notes.remove_item(&1, Note::FIELDS.n.eq(100)).as_stored();
+    let first = notes.remove_stored(&1, Note::FIELDS.n.eq(100));
     assert_eq!(first.await.unwrap().as_ref(), model.first());
     let removed = notes.remove_all_items(Default::default()).await;
     assert_eq!(removed.unwrap(), count as u64 - 1);

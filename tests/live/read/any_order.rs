@@ -1,16 +1,10 @@
-//! The settings of a read mean the same before and after the call that asks for a page or for parts.
+//! The settings of a read mean the same before and after the call that asks for parts.
 
-use bucket_runtime::{
-    Bucket, Outlier, Part,
-    mongodb::{
-        bson::{Document, doc},
-        options::{ReadConcern, ReadPreference},
-    },
-};
+use bucket_runtime::{Bucket, Outlier, Part, mongodb::bson::doc};
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
 
-use crate::support::database::{Live, Recorded};
+use crate::support::database::Live;
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[bucket(collection = "notes", id = "{author}_{#}", capacity = 4)]
@@ -27,7 +21,7 @@ struct Number {
 }
 
 #[bucket_testkit::test]
-async fn pages_and_parts_take_settings_afterwards(Recorded(db, record): Recorded) {
+async fn parts_take_settings_afterwards(db: Live) {
     let notes = Note::buckets(&db).await.unwrap();
     for number in 0..11 {
         let text = format!("note {number}");
@@ -39,58 +33,13 @@ async fn pages_and_parts_take_settings_afterwards(Recorded(db, record): Recorded
         notes.append(&note).await.unwrap();
     }
     let large = || Note::FIELDS.number.gte(3);
-    let before = || notes.items(&1).filter(large()).newest_first().skip(2);
-
-    let page = before().page_of_items(3).await.unwrap();
-    let later = notes.items(&1).page_of_items(3);
-    let later = later.skip(2).newest_first().filter(large());
-    assert_eq!(later.await.unwrap(), page);
-    let numbers = page.items.iter().map(|note| note.number);
-    assert_eq!(Vec::from_iter(numbers), [8, 7, 6]);
-
-    let page = before().parts::<Number>().page_of_items(3).await.unwrap();
-    let later = notes.items(&1).page_of_items(3).parts::<Number>();
-    let later = later.filter(large()).newest_first().skip(2);
-    assert_eq!(later.await.unwrap(), page);
-
-    let parts = before().limit(4).parts::<Number>().await.unwrap();
+    let before = notes.items(&1).filter(large()).newest_first().skip(2);
+    let parts = before.limit(4).parts::<Number>().await.unwrap();
     let parts: Vec<Number> = parts.try_collect().await.unwrap();
     let later = notes.items(&1).parts::<Number>().limit(4).skip(2);
     let later = later.filter(large()).newest_first().await.unwrap();
     assert_eq!(later.try_collect::<Vec<_>>().await.unwrap(), parts);
-
-    // Unreadable items, and the way the server reads.
-    let raw = notes.collection().clone_with_type::<Document>();
-    let damage = doc! { "$set": { "items.0.number": "none" } };
-    raw.update_one(doc! {}, damage).await.unwrap();
-    record.take();
-    let mut skipped = 0;
-    let page = notes.items(&1).page_of_items(4);
-    let page = page.skip_unreadable(|_| skipped += 1);
-    let page = page.read_concern(ReadConcern::majority());
-    let page = page.read_preference(ReadPreference::Primary).await.unwrap();
-    assert_eq!((page.items.len(), skipped), (3, 1));
-    let command = record.take().pop().unwrap();
-    let concern = command.get_document("readConcern").unwrap();
-    assert_eq!(concern.get_str("level").unwrap(), "majority");
-}
-
-#[bucket_testkit::test]
-async fn pages_take_a_session_afterwards(db: Live) {
-    let notes = Note::buckets(&db).await.unwrap();
-    let mut session = db.client().start_session().await.unwrap();
-    session.start_transaction().await.unwrap();
-    let note = Note {
-        author: 1,
-        number: 7,
-        text: String::new(),
-    };
-    notes.append(&note).session(&mut session).await.unwrap();
-    let page = notes.items(&1).page_of_items(3).session(&mut session);
-    assert_eq!(page.await.unwrap().items, [note]);
-    let outside = notes.items(&1).page_of_items(3).await.unwrap();
-    assert!(outside.items.is_empty());
-    session.abort_transaction().await.unwrap();
+    assert_eq!(parts[0].number, 8);
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]

@@ -264,7 +264,7 @@ async fn verify_lists_it_by_bucket_and_place<T: Note>(db: &Database) {
         assert_found(slice::from_ref(problem), &[expected]);
         let text = problem.to_string();
         assert!(at == 0 || text.contains("missing field `text`"), "{text}");
-        assert!(text.contains("as_stored"), "{text}");
+        assert!(text.contains("remove_stored"), "{text}");
     }
     // Only guessing could repair it.
     let before = documents(notes.collection()).await;
@@ -294,15 +294,12 @@ async fn it_is_taken_out_as_it_is_stored<T: Note>(db: &Database) {
     );
     assert_eq!(documents(notes.collection()).await, before);
 
-    let stored = notes.remove_item(&1, T::is(4)).as_stored().await.unwrap();
+    let stored = notes.remove_stored(&1, T::is(4)).await.unwrap();
     let expected = doc! { "at": moment(4), "n": 4 };
     assert_eq!(stored, Some(Bson::Document(expected)));
-    assert_eq!(
-        notes.remove_item(&1, T::is(4)).as_stored().await.unwrap(),
-        None
-    );
+    assert_eq!(notes.remove_stored(&1, T::is(4)).await.unwrap(), None);
     // A readable item is removed in the same way.
-    let stored = notes.remove_item(&1, T::is(5)).as_stored().await.unwrap();
+    let stored = notes.remove_stored(&1, T::is(5)).await.unwrap();
     assert_eq!(
         stored
             .unwrap()
@@ -321,12 +318,7 @@ async fn it_is_taken_out_as_it_is_stored<T: Note>(db: &Database) {
     assert_eq!(page.rollup().unwrap().count(), 1);
     assert_eq!(numbers(page), [3]);
 
-    notes
-        .remove_item(&1, T::is(1))
-        .as_stored()
-        .await
-        .unwrap()
-        .unwrap();
+    notes.remove_stored(&1, T::is(1)).await.unwrap().unwrap();
     let verified = T::verify_in(notes.collection().clone()).await.unwrap();
     assert_eq!(verified.problems, []);
 }
@@ -358,12 +350,7 @@ async fn its_neighbours_can_be_edited<T: Note>(db: &Database) {
     }
     assert_eq!(numbers(page), [30]);
 
-    notes
-        .remove_item(&1, T::is(4))
-        .as_stored()
-        .await
-        .unwrap()
-        .unwrap();
+    notes.remove_stored(&1, T::is(4)).await.unwrap().unwrap();
     let page = notes.page(&1, 2).await.unwrap().unwrap();
     assert_eq!(page.rollup().unwrap().count(), 1);
     if T::SPEC.expire_after.is_some() {

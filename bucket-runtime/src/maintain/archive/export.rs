@@ -137,7 +137,6 @@ impl<'s, T: Bucket> Export<'s, T> {
             session,
             ..
         } = self;
-        server.called_for(scope.as_ref());
         let buckets = server.target_of_any(scope.as_ref());
         let filter = windows.buckets(&T::SPEC, scope.as_ref());
         let mut filter = filter.map_err(|kind| buckets.error(kind))?;

@@ -33,6 +33,7 @@ impl ParentScope {
         let mut stages = vec![
             doc! { "$match": self.parent() },
             doc! { "$project": {
+                "_id": { "$literal": &self.extras.prefix },
                 SEALED: { "$eq": [format!("${}", self.spec.flag), true] },
                 CAPACITY: array_length(self.spec.items),
                 items: self.numbered_items(query, asked),
@@ -71,7 +72,11 @@ impl ParentScope {
         };
         Some(WholeRead {
             filter: self.parent(),
-            range: Range::unordered().project(doc! { SEALED: is_flagged, items: array }),
+            range: Range::unordered().project(doc! {
+                "_id": { "$literal": &self.extras.prefix },
+                SEALED: is_flagged,
+                items: array,
+            }),
             fields: RowFields {
                 kept: vec!["_id", SEALED],
                 items,

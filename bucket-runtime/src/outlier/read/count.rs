@@ -74,7 +74,6 @@ impl<'s, T: Outlier> CountParentItems<'s, T> {
             mut session,
             ..
         } = self;
-        parent.note_call();
         let (own, is_flagged) = count_own(&parent, &query, session.as_deref_mut()).await?;
         if !is_flagged {
             return Ok(own);

@@ -48,7 +48,6 @@ impl<'s, T: Outlier> Extras<'s, T> {
     }
 
     pub(crate) async fn execute(self) -> Result<ExtrasStream<'s, T::Item>> {
-        self.0.parent.note_call();
         open_extras(self.0, self.1).await
     }
 }

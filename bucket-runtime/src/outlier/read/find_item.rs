@@ -67,7 +67,6 @@ impl<'s, T: Outlier> FindItem<'s, T> {
     }
 
     pub(crate) async fn execute(self) -> Result<Option<FoundItem<T::Item>>> {
-        self.0.0.parent.note_call();
         let mut rows = self.0.rows(None).await?;
         let Some(row) = rows.next().await? else {
             return Ok(None);

@@ -3,7 +3,6 @@
 use super::{
     item_form::{ParentItemForm, PartsOfItems},
     list::ParentList,
-    page::PageOfParentItems,
     parent_read::{ParentRead, parent_read_settings},
     rows::ParentRows,
     stream::ParentItemStream,
@@ -12,7 +11,11 @@ use crate::{
     Part, Result,
     outlier::{IdRef, Outlier, Outliers},
     protocol::{filter::Filter, query::Query},
-    read::{items::ItemToken, part::Whole},
+    read::{
+        items::{ItemToken, PageOfItems},
+        part::Whole,
+    },
+    server::call::{builder::Call, span},
 };
 
 impl<T: Outlier> Outliers<T> {
@@ -154,28 +157,6 @@ impl<'s, T: Outlier, F> ParentItems<'s, T, F> {
         self
     }
 
-    /// Reads at most this many items as one page, with the tokens of its neighbours: what a list on a web
-    /// page or in an API needs. 0 is taken for 1.
-    ///
-    /// ```no_run
-    /// # use bucket_runtime::{Outlier, Outliers};
-    /// # async fn example<User: Outlier<Id = i64>>(users: Outliers<User>, query: Option<&str>) -> Result<(), Box<dyn std::error::Error>> {
-    /// let mut page = users.items(&7).newest_first().page_of_items(20);
-    /// if let Some(token) = query { // …?after=AXa…
-    ///     page = page.after(&token.parse()?);
-    /// }
-    /// let page = page.await?;
-    /// println!("{} followers", page.items.len());
-    /// if let Some(token) = page.next {
-    ///     println!("next: ?after={token}");
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn page_of_items(self, limit: u64) -> PageOfParentItems<'s, T, F> {
-        PageOfParentItems::new(self, limit)
-    }
-
     parent_read_settings! {
         /// Leaves out the items that cannot be read as [`Outlier::Item`], and calls the closure for each:
         /// other programs may have written them, or an earlier version of the type. Without it, the first
@@ -202,9 +183,39 @@ impl<'s, T: Outlier, F> ParentItems<'s, T, F> {
 }
 
 impl<'s, T: Outlier, F: ParentItemForm<Of = T>> ParentItems<'s, T, F> {
+    /// Reads at most this many items as one page, with the tokens of its neighbours: what a list on a web
+    /// page or in an API needs. 0 is taken for 1. The settings of the list come before this call.
+    ///
+    /// One round trip for a parent without extras, and for a page from a token on that lies within the parent or its
+    /// extras; one more for a page of both. Two more if items before the token's place were removed from its document.
+    ///
+    /// A token holds its place as [`ItemToken`] says: among the parent's own items as well as among the extras, and
+    /// where items are equal in all fields, by their number alone. Moving items to extras by
+    /// [`repair`](crate::Outlier::repair) changes their places: a token from before it leads near its place.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Outlier, Outliers};
+    /// # async fn example<User: Outlier<Id = i64>>(users: Outliers<User>, query: Option<&str>) -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut page = users.items(&7).newest_first().page_of_items(20);
+    /// if let Some(token) = query { // …?after=AXa…
+    ///     page = page.after(&token.parse()?);
+    /// }
+    /// let page = page.await?;
+    /// println!("{} followers", page.items.len());
+    /// if let Some(token) = page.next {
+    ///     println!("next: ?after={token}");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn page_of_items(self, limit: u64) -> PageOfItems<'s, F::Item> {
+        Call::new(span!(page_of_items), move |place| {
+            self.page(limit.max(1), place)
+        })
+    }
+
     pub(crate) async fn execute(self) -> Result<ParentItemStream<'s, F::Item>> {
-        let Self(read, query) = &self;
-        read.parent.note_call();
+        let Self(_, query) = &self;
         let takes_all = query.filter.is_everything() && query.skip == 0 && query.limit.is_none();
         match takes_all {
             true => ParentItemStream::of_documents(self.0, self.1.newest_first).await,
@@ -219,8 +230,7 @@ impl<'s, T: Outlier, F: ParentItemForm<Of = T>> ParentItems<'s, T, F> {
     pub(super) async fn rows(self, after: Option<&ItemToken>) -> Result<ParentRows<'s>> {
         let Self(read, mut query) = self;
         query.names = F::names();
-        let parent = read.parent;
-        let list = ParentList { parent, query };
+        let list = ParentList::new(read.parent, query);
         ParentRows::start(list, read.session, read.on_unreadable, after).await
     }
 }

@@ -56,7 +56,6 @@ impl<T: Outlier, F: ParentForm<Of = T>> ParentRead<'_, T, F> {
             limit: Some(1),
             ..Range::unordered()
         };
-        parent.note_call();
         let target = parent.parent();
         let rows = target.find(parent.scope.parent(), range);
         let mut rows = rows.cursor(session.as_deref_mut()).await?;

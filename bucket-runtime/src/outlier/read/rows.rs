@@ -5,22 +5,19 @@
 //! the items bears the flag, even where a filter leaves no item (`outlier/command/items.rs`). Newest first, the parent's
 //! array comes last if it is flagged, and then the first command sends none of it.
 
-mod place;
-
 use std::collections::VecDeque;
 
 use mongodb::{
     ClientSession,
     bson::{RawDocument, RawDocumentBuf},
 };
-
 use serde::de::DeserializeOwned;
 
-use super::list::{ParentList, ParentRow, Section};
+use super::list::{ParentList, ParentRow, Section, SectionRows};
 use crate::{
     Result,
-    protocol::query::{ItemPosition, MAX_NEIGHBOURS, Query},
-    read::items::ItemToken,
+    protocol::query::Query,
+    read::items::{ItemToken, ReadPlace, RowSource, resume},
     schema::names::SEALED,
     server::{call::Calls, cursor::DocumentCursor},
     value::unreadable::OnUnreadable,
@@ -45,10 +42,7 @@ pub(super) struct ParentRows<'s> {
     left: Option<u64>,
     /// Whether the parent is flagged, as far as its rows have shown.
     is_flagged: bool,
-    /// The position where the read started, if it goes on from a token.
-    started: Option<ItemPosition>,
-    /// The rows that were given last, from which a token is made.
-    given: VecDeque<ParentRow>,
+    place: ReadPlace,
     /// The call that reads.
     calls: Calls,
 }
@@ -61,37 +55,39 @@ impl<'s> ParentRows<'s> {
         on_unreadable: Option<OnUnreadable<'s>>,
         after: Option<&ItemToken>,
     ) -> Result<Self> {
-        let start = after.map(|token| list.position(token)).transpose()?;
+        let start = after.map(|token| list.items.start_at(token)).transpose()?;
+        let query = &list.items.query;
         let mut rows = Self {
-            sections: Section::all(list.query.newest_first)
-                .iter()
-                .copied()
-                .collect(),
+            sections: Section::all(query.newest_first).iter().copied().collect(),
             section: Section::Own,
             cursor: None,
             session,
             on_unreadable,
-            skip: list.query.skip,
+            skip: query.skip,
             skips_own: false,
-            left: list.query.limit,
+            left: query.limit,
             is_flagged: false,
-            started: None,
-            given: VecDeque::new(),
+            place: ReadPlace::default(),
             calls: Calls::current(),
             list,
         };
-        let Some((section, position)) = start else {
+        let Some(position) = start.and_then(|start| start.position) else {
             return Ok(rows);
         };
-        rows.started = Some(position.clone());
+        let section = rows.list.section_of(&position);
         while rows.sections.front().is_some_and(|first| *first != section) {
             rows.sections.pop_front();
         }
         rows.sections.pop_front();
         rows.section = section;
+        let mut neighbour = None;
         if rows.left != Some(0) {
-            rows.resume(position).await?;
+            let (source, session) = (SectionRows(&rows.list, section), rows.session.take());
+            let (cursor, given) = resume(&source, position.clone(), session).await?;
+            rows.is_flagged = given.as_ref().is_some_and(is_flagged);
+            (rows.cursor, neighbour) = (Some(cursor), given);
         }
+        rows.place = ReadPlace::new(Some(position), neighbour);
         Ok(rows)
     }
 
@@ -110,7 +106,7 @@ impl<'s> ParentRows<'s> {
                 continue;
             };
             self.check_document(&bytes)?;
-            self.is_flagged |= bytes.get_bool(SEALED).unwrap_or(false);
+            self.is_flagged |= is_flagged(&bytes);
             let number = self.list.parent.scope.number_in(&bytes);
             if std::mem::take(&mut self.skips_own) {
                 let waits = self.section == Section::OwnUnlessFlagged && self.is_flagged;
@@ -130,7 +126,7 @@ impl<'s> ParentRows<'s> {
             };
             if self.skip > 0 {
                 self.skip -= 1;
-                self.note_given(row);
+                self.note_given(row.bytes);
                 continue;
             }
             self.left = self.left.map(|left| left - 1);
@@ -170,11 +166,13 @@ impl<'s> ParentRows<'s> {
     }
 
     /// Notes that this row was given.
-    pub(super) fn note_given(&mut self, row: ParentRow) {
-        if self.given.len() == MAX_NEIGHBOURS {
-            self.given.pop_front();
-        }
-        self.given.push_back(row);
+    pub(super) fn note_given(&mut self, row: RawDocumentBuf) {
+        self.place.note_given(row);
+    }
+
+    /// The token of the position after the last given item.
+    pub(super) fn token(&self) -> Option<ItemToken> {
+        self.place.token(&self.list.items)
     }
 
     /// Takes the session back, and skips the extras of a parent that has none.
@@ -196,10 +194,10 @@ impl<'s> ParentRows<'s> {
             self.section = section;
             let mut query = Query {
                 skip: 0,
-                ..self.list.query.clone()
+                ..self.list.items.query.clone()
             };
             // Up to a document's items are cheaper to leave out here.
-            let capacity = u64::from(self.list.parent.scope.extras.spec.capacity);
+            let capacity = u64::from(self.list.items.spec.capacity);
             if section.is_own() {
                 self.skips_own = self.skip > 0 && query.filter.is_everything();
                 query.skip = if self.skips_own { self.skip } else { 0 };
@@ -214,7 +212,8 @@ impl<'s> ParentRows<'s> {
                 false => self.left.map(|left| left.saturating_add(self.skip)),
             };
             let session = self.session.take();
-            self.cursor = Some(self.list.rows(section, &query, None, session).await?);
+            let source = SectionRows(&self.list, section);
+            self.cursor = Some(source.rows(&query, None, session).await?);
             return Ok(true);
         }
         Ok(false)
@@ -225,12 +224,19 @@ impl<'s> ParentRows<'s> {
         if self.sections.is_empty() {
             return Ok(false);
         }
-        let session = self.session.as_deref_mut();
-        let count = self.list.count_extras(session).await?;
+        let extras = &self.list.parent.scope.extras;
+        let count = self.list.items.query.count(extras.spec, Some(extras));
+        let count = self.list.parent.extras().pipeline(count);
+        let count = count.sum(self.session.as_deref_mut()).await?;
         let is_skipped = count <= self.skip;
         if is_skipped {
             self.skip -= count;
         }
         Ok(is_skipped)
     }
+}
+
+/// Whether a row of the parent's own items shows that it is flagged.
+fn is_flagged(row: &RawDocumentBuf) -> bool {
+    row.get_bool(SEALED).unwrap_or(false)
 }

@@ -19,7 +19,6 @@ use crate::{
 impl ParentHandle {
     /// Pushes one item, together with other waiting ones.
     pub(super) async fn push_with_others(self, element: Bson) -> Result<Appended> {
-        self.note_call();
         let entry = Entry::from(element);
         let Self { collections, scope } = &self;
         let prefix = &scope.extras.prefix;

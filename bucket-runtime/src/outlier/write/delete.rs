@@ -5,7 +5,10 @@ use mongodb::ClientSession;
 use crate::{
     Result,
     outlier::{IdRef, Outlier, Outliers, parent_handle::ParentHandle},
-    read::settings::session_setting,
+    server::call::{
+        builder::{InSession, Write},
+        span,
+    },
 };
 
 impl<T: Outlier> Outliers<T> {
@@ -15,37 +18,19 @@ impl<T: Outlier> Outliers<T> {
     /// a dropped future. No read finds it, and no push that begins afterwards goes to it, unless the id is inserted
     /// again. Repeating the call, or
     /// [`repair`](Outlier::repair) with `delete_orphans(true)`, removes it.
-    pub fn delete(&self, id: IdRef<'_, T>) -> Delete<'static> {
-        Delete {
-            parent: self.parent(id),
-            session: None,
-        }
+    pub fn delete<'s>(&self, id: IdRef<'_, T>) -> Write<'s, bool> {
+        let parent = self.parent(id);
+        Write::new(span!(delete), |InSession(session)| parent.delete(session))
     }
 }
 
-/// Builder of a deletion: await it; see [`Outliers::delete`](crate::Outliers::delete).
-#[must_use = "nothing is deleted until this is awaited"]
-pub struct Delete<'s> {
-    parent: ParentHandle,
-    session: Option<&'s mut ClientSession>,
-}
-
-impl<'s> Delete<'s> {
-    session_setting! {
-        /// Deletes in this session; in a transaction, both steps are part of it.
-    }
-
+impl ParentHandle {
     /// The parent goes first: without it no writer opens another extras document.
-    pub(crate) async fn execute(self) -> Result<bool> {
-        let Self {
-            parent,
-            mut session,
-        } = self;
-        parent.note_call();
-        parent.forget();
-        let deleted = (parent.parent()).delete_one(parent.scope.parent(), session.as_deref_mut());
+    async fn delete(self, mut session: Option<&mut ClientSession>) -> Result<bool> {
+        self.forget();
+        let deleted = (self.parent()).delete_one(self.scope.parent(), session.as_deref_mut());
         let existed = deleted.await?;
-        let extras = (parent.extras()).delete_many(parent.scope.extras.all(), session);
+        let extras = (self.extras()).delete_many(self.scope.extras.all(), session);
         extras.await.map_err(|error| match existed {
             true => error.in_doubt(),
             false => error,

@@ -4,19 +4,17 @@ pub(super) mod many;
 mod plan;
 mod protocol;
 
-use std::marker::PhantomData;
-
-use mongodb::ClientSession;
-
 use self::{
     plan::{PlannedRemoval, PlannedUpdate},
     protocol::{ExtrasEditor, FoundExtras, ParentEditor},
 };
 use crate::{
-    Result,
     outlier::{IdRef, Outlier, Outliers, extra::ExtraItem},
     protocol::{filter::Filter, query::Query},
-    read::settings::session_setting,
+    server::call::{
+        builder::{InSession, Write},
+        span,
+    },
     write::edit::Editor,
 };
 
@@ -58,16 +56,17 @@ impl<T: Outlier> Outliers<T> {
     /// [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether the item may have been removed anyway.
     /// [`is_deserialize`](crate::Error::is_deserialize) if the item cannot be read; it then stays
     /// ([`remove_items`](Self::remove_items) removes it). Others: [`is_contended`](crate::Error::is_contended).
-    pub fn remove_item(
+    pub fn remove_item<'s>(
         &self,
         id: IdRef<'_, T>,
         filter: Filter<T::Item>,
-    ) -> RemoveParentItem<'static, T> {
-        RemoveParentItem {
-            editor: self.first_match(id, filter),
-            session: None,
-            of: PhantomData,
-        }
+    ) -> Write<'s, Option<T::Item>> {
+        let editor = self.first_match(id, filter);
+        Write::new(span!(remove_item), |InSession(session)| async move {
+            let removal = PlannedRemoval::<T, _>(Editor::plan_removal);
+            let removed = editor.change_first(removal, session).await?;
+            Ok(removed.map(|extra| extra.item))
+        })
     }
 
     /// Reads the first item of a parent that matches, in the order of [`items`](Self::items), calls the closure to
@@ -108,21 +107,21 @@ impl<T: Outlier> Outliers<T> {
     /// [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether the change may have been stored anyway.
     /// Others: [`is_deserialize`](crate::Error::is_deserialize), [`is_serialize`](crate::Error::is_serialize),
     /// [`is_contended`](crate::Error::is_contended).
-    pub fn update_item<'f, F>(
+    pub fn update_item<'s>(
         &self,
         id: IdRef<'_, T>,
         filter: Filter<T::Item>,
-        change: F,
-    ) -> UpdateParentItem<'f, T, F>
-    where
-        F: FnMut(&mut T::Item) + Send + 'f,
-    {
-        UpdateParentItem {
-            editor: self.first_match(id, filter),
-            change,
-            session: None,
-            of: PhantomData,
-        }
+        mut change: impl FnMut(&mut T::Item) + Send + 's,
+    ) -> Write<'s, Option<T::Item>> {
+        let editor = self.first_match(id, filter);
+        Write::new(span!(update_item), |InSession(session)| async move {
+            let mut change = |extra: &mut ExtraItem<T>| change(&mut extra.item);
+            let update = PlannedUpdate(|editor: &ExtrasEditor<T>, found: &mut FoundExtras<T>| {
+                editor.plan_update(found, &mut change)
+            });
+            let changed = editor.change_first(update, session).await?;
+            Ok(changed.map(|(extra, _)| extra.item))
+        })
     }
 
     /// An edit of the parent's first item that matches.
@@ -134,51 +133,5 @@ impl<T: Outlier> Outliers<T> {
                 ..Query::of(filter)
             },
         }
-    }
-}
-
-/// Builder of a removal of an item of a parent: await it; see
-/// [`Outliers::remove_item`](crate::Outliers::remove_item).
-#[must_use = "nothing is removed until this is awaited"]
-pub struct RemoveParentItem<'s, T> {
-    editor: ParentEditor,
-    session: Option<&'s mut ClientSession>,
-    of: PhantomData<fn() -> T>,
-}
-
-impl<'s, T: Outlier> RemoveParentItem<'s, T> {
-    session_setting! {
-        /// Removes in this session; in a transaction, all steps are part of it.
-    }
-
-    pub(crate) async fn execute(self) -> Result<Option<T::Item>> {
-        let removal = PlannedRemoval::<T, _>(Editor::plan_removal);
-        let removed = self.editor.change_first(removal, self.session).await?;
-        Ok(removed.map(|extra| extra.item))
-    }
-}
-
-/// Builder of an edit of an item of a parent: await it; see
-/// [`Outliers::update_item`](crate::Outliers::update_item).
-#[must_use = "nothing is changed until this is awaited"]
-pub struct UpdateParentItem<'s, T, F> {
-    editor: ParentEditor,
-    change: F,
-    session: Option<&'s mut ClientSession>,
-    of: PhantomData<fn() -> T>,
-}
-
-impl<'s, T: Outlier, F: FnMut(&mut T::Item) + Send> UpdateParentItem<'s, T, F> {
-    session_setting! {
-        /// Reads and writes in this session; in a transaction, both are part of it.
-    }
-
-    pub(crate) async fn execute(mut self) -> Result<Option<T::Item>> {
-        let mut change = |extra: &mut ExtraItem<T>| (self.change)(&mut extra.item);
-        let update = PlannedUpdate(|editor: &ExtrasEditor<T>, found: &mut FoundExtras<T>| {
-            editor.plan_update(found, &mut change)
-        });
-        let changed = self.editor.change_first(update, self.session).await?;
-        Ok(changed.map(|(extra, _)| extra.item))
     }
 }

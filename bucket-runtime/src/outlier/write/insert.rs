@@ -7,7 +7,10 @@ use crate::{
     Result,
     error::{Kind, duplicate_index},
     outlier::{Outlier, Outliers, parent_handle::ParentHandle},
-    read::settings::session_setting,
+    server::call::{
+        builder::{InSession, Write},
+        span,
+    },
     value::element::document_size,
 };
 
@@ -36,32 +39,12 @@ impl<T: Outlier> Outliers<T> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn insert(&self, parent: &T) -> Insert<'static> {
+    pub fn insert<'s>(&self, parent: &T) -> Write<'s, ()> {
         let handle = self.parent(parent.id());
-        Insert {
-            document: handle.stored_parent(parent, None),
-            parent: handle,
-            session: None,
-        }
-    }
-}
-
-/// Builder of an insertion: await it; see [`Outliers::insert`](crate::Outliers::insert).
-#[must_use = "a parent is inserted when this is awaited"]
-pub struct Insert<'s> {
-    parent: ParentHandle,
-    document: Result<Document>,
-    session: Option<&'s mut ClientSession>,
-}
-
-impl<'s> Insert<'s> {
-    session_setting! {
-        /// Inserts in this session; in a transaction, the parent and its extras are part of it.
-    }
-
-    pub(crate) async fn execute(self) -> Result<()> {
-        self.parent.note_call();
-        self.parent.insert(self.document?, self.session).await
+        let document = handle.stored_parent(parent, None);
+        Write::new(span!(insert), |InSession(session)| async move {
+            handle.insert(document?, session).await
+        })
     }
 }
 

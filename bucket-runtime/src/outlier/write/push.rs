@@ -10,7 +10,10 @@ use crate::{
         extra::ExtraItem,
         parent_handle::{ParentHandle, ParentState},
     },
-    read::settings::session_setting,
+    server::call::{
+        builder::{InSession, Write},
+        span,
+    },
     value::{element::Element, raw_field::RawField, read_back, stored_bucket::read_element},
     write::{appended::Appended, item},
 };
@@ -58,42 +61,23 @@ impl<T: Outlier> Outliers<T> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn push(&self, id: IdRef<'_, T>, item: impl Into<T::Item>) -> Push<'static> {
+    pub fn push<'s>(&self, id: IdRef<'_, T>, item: impl Into<T::Item>) -> Write<'s, Appended> {
         let parent = self.parent(id);
-        Push {
-            element: parent.pushed_element::<T>(&item.into()),
-            parent,
-            session: None,
-        }
+        let element = parent.pushed_element::<T>(&item.into());
+        Write::new(span!(push), |InSession(session)| async move {
+            let element = element?;
+            let Some(session) = session else {
+                return parent.push_with_others(element).await;
+            };
+            let mut items = WaitingItems::new(vec![element]);
+            parent.push(&mut items, Some(session)).await?;
+            Ok(items.answer(0))
+        })
     }
 }
 
 /// The number of times that the parent may change its state between two steps of one push.
 pub(super) const MAX_CHANGES: u32 = 100;
-
-/// Builder of a push: await it; see [`Outliers::push`](crate::Outliers::push).
-#[must_use = "a push is sent when it is awaited"]
-pub struct Push<'s> {
-    parent: ParentHandle,
-    element: Result<Bson>,
-    session: Option<&'s mut ClientSession>,
-}
-
-impl<'s> Push<'s> {
-    session_setting! {
-        /// Sends the push in this session; in a transaction, all its steps are part of it.
-    }
-
-    pub(crate) async fn execute(self) -> Result<Appended> {
-        let (parent, element) = (self.parent, self.element?);
-        let Some(session) = self.session else {
-            return parent.push_with_others(element).await;
-        };
-        let mut items = WaitingItems::new(vec![element]);
-        parent.push_called(&mut items, Some(session)).await?;
-        Ok(items.answer(0))
-    }
-}
 
 impl ParentHandle {
     /// An item in the form in which it is sent.
@@ -113,16 +97,6 @@ impl ParentHandle {
     pub(super) fn check_identity(&self, element: &Bson) -> Result<()> {
         let checked = item::check_identity(self.scope.extras.spec, element);
         checked.map_err(|refusal| self.unwritten(refusal))
-    }
-
-    /// [`push`](Self::push), as the whole of the current call.
-    pub(super) async fn push_called(
-        &self,
-        items: &mut WaitingItems,
-        session: Option<&mut ClientSession>,
-    ) -> Result<()> {
-        self.note_call();
-        self.push(items, session).await
     }
 
     /// Pushes the items, in order; after an error, `items` holds those that were not stored.

@@ -2,14 +2,15 @@
 
 use std::fmt;
 
-use mongodb::ClientSession;
-
 use super::waiting_items::WaitingItems;
 use crate::{
-    Error, Result,
+    Error,
     error::count,
-    outlier::{IdRef, Outlier, Outliers, parent_handle::ParentHandle},
-    read::settings::session_setting,
+    outlier::{IdRef, Outlier, Outliers},
+    server::call::{
+        builder::{InSession, Write},
+        span,
+    },
 };
 
 impl<T: Outlier> Outliers<T> {
@@ -23,51 +24,28 @@ impl<T: Outlier> Outliers<T> {
     /// [`PushManyError`](crate::PushManyError) returns the items that were not acknowledged; those before them
     /// are stored, unless the error [`is_not_found`](Error::is_not_found): another call has then deleted
     /// them with the parent. Otherwise like [`push`](Self::push).
-    pub fn push_many<I: Into<T::Item>>(
+    pub fn push_many<'s, I: Into<T::Item>>(
         &self,
         id: IdRef<'_, T>,
         items: impl IntoIterator<Item = I>,
-    ) -> PushMany<'static, T> {
-        PushMany {
-            parent: self.parent(id),
-            items: items.into_iter().map(Into::into).collect(),
-            session: None,
-        }
-    }
-}
-
-/// Builder of a push of many items: await it; see [`Outliers::push_many`](crate::Outliers::push_many).
-#[must_use = "a push is sent when it is awaited"]
-pub struct PushMany<'s, T: Outlier> {
-    parent: ParentHandle,
-    items: Vec<T::Item>,
-    session: Option<&'s mut ClientSession>,
-}
-
-impl<'s, T: Outlier> PushMany<'s, T> {
-    session_setting! {
-        /// Sends the push in this session; in a transaction, all its steps are part of it.
-    }
-
-    pub(crate) async fn execute(self) -> Result<u64, PushManyError<T::Item>> {
-        let Self {
-            parent,
-            items,
-            session,
-        } = self;
-        let elements = items.iter().map(|item| parent.pushed_element::<T>(item));
-        let elements = match elements.collect() {
-            Ok(elements) => elements,
-            Err(error) => return Err(PushManyError { error, rest: items }),
-        };
-        let mut waiting = WaitingItems::new(elements);
-        match parent.push_called(&mut waiting, session).await {
-            Ok(()) => Ok(waiting.stored.len() as u64),
-            Err(error) => Err(PushManyError {
-                error,
-                rest: waiting.select(items),
-            }),
-        }
+    ) -> Write<'s, u64, PushManyError<T::Item>> {
+        let parent = self.parent(id);
+        let items: Vec<T::Item> = items.into_iter().map(Into::into).collect();
+        Write::new(span!(push_many), |InSession(session)| async move {
+            let elements = items.iter().map(|item| parent.pushed_element::<T>(item));
+            let elements = match elements.collect() {
+                Ok(elements) => elements,
+                Err(error) => return Err(PushManyError { error, rest: items }),
+            };
+            let mut waiting = WaitingItems::new(elements);
+            match parent.push(&mut waiting, session).await {
+                Ok(()) => Ok(waiting.stored.len() as u64),
+                Err(error) => Err(PushManyError {
+                    error,
+                    rest: waiting.select(items),
+                }),
+            }
+        })
     }
 }
 

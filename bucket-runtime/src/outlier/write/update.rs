@@ -1,10 +1,8 @@
 //! Changes the fields of a parent beside its array.
 
-use std::marker::PhantomData;
-
 use mongodb::{
     ClientSession,
-    bson::{Bson, Document, RawDocument, RawDocumentBuf, doc},
+    bson::{Bson, Document, RawDocument, RawDocumentBuf},
 };
 
 use crate::{
@@ -13,7 +11,10 @@ use crate::{
     outlier::{
         IdRef, Outlier, Outliers, command::changed_fields::FieldChange, parent_handle::ParentHandle,
     },
-    read::settings::session_setting,
+    server::call::{
+        builder::{InSession, Write},
+        span,
+    },
     value::{
         bytes,
         element::whole,
@@ -62,59 +63,44 @@ impl<T: Outlier> Outliers<T> {
     /// [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether the change may have been stored anyway. Others:
     /// [`is_deserialize`](crate::Error::is_deserialize), [`is_serialize`](crate::Error::is_serialize),
     /// [`is_duplicate`](crate::Error::is_duplicate), [`is_contended`](crate::Error::is_contended).
-    pub fn update<'f, F>(&self, id: IdRef<'_, T>, change: F) -> UpdateParent<'f, T, F>
-    where
-        F: FnMut(&mut T) + Send + 'f,
-    {
-        UpdateParent {
-            parent: self.parent(id),
-            change,
-            session: None,
-            of: PhantomData,
-        }
-    }
-}
-
-/// Builder of a change of a parent: await it; see [`Outliers::update`](crate::Outliers::update).
-#[must_use = "nothing is changed until this is awaited"]
-pub struct UpdateParent<'s, T, F> {
-    parent: ParentHandle,
-    change: F,
-    session: Option<&'s mut ClientSession>,
-    of: PhantomData<fn() -> T>,
-}
-
-impl<'s, T: Outlier, F: FnMut(&mut T) + Send> UpdateParent<'s, T, F> {
-    session_setting! {
-        /// Reads and writes in this session; in a transaction, both are part of it.
-    }
-
-    pub(crate) async fn execute(mut self) -> Result<bool> {
-        self.parent.note_call();
-        let parent = &self.parent;
-        for tries in 0..TRIES {
-            pause(tries).await;
-            let read = parent.parent().pipeline(parent.scope.without_items());
-            let read: Vec<RawDocumentBuf> =
-                read.read_latest().rows(self.session.as_deref_mut()).await?;
-            let read = read.first().ok_or_else(|| parent.error(Kind::NoParent))?;
-            let changes = parent.plan_changes(read, &mut self.change)?;
-            if changes.iter().all(|field| !field.is_changed()) {
-                return Ok(false);
-            }
-            let unchanged = parent.scope.unchanged(&changes);
-            let pipeline = parent.scope.change_fields(&changes);
-            let (target, session) = (parent.parent(), self.session.as_deref_mut());
-            let changed = target.change_read(unchanged, Some(pipeline), None, session);
-            if changed.await? {
-                return Ok(true);
-            }
-        }
-        Err(parent.error(Kind::Contended(TRIES)))
+    pub fn update<'s>(
+        &self,
+        id: IdRef<'_, T>,
+        change: impl FnMut(&mut T) + Send + 's,
+    ) -> Write<'s, bool> {
+        let parent = self.parent(id);
+        Write::new(span!(update), |InSession(session)| {
+            parent.update(change, session)
+        })
     }
 }
 
 impl ParentHandle {
+    async fn update<T: Outlier>(
+        self,
+        mut change: impl FnMut(&mut T) + Send,
+        mut session: Option<&mut ClientSession>,
+    ) -> Result<bool> {
+        let target = self.parent();
+        for tries in 0..TRIES {
+            pause(tries).await;
+            let read = target.pipeline(self.scope.without_items()).read_latest();
+            let read: Vec<RawDocumentBuf> = read.rows(session.as_deref_mut()).await?;
+            let read = read.first().ok_or_else(|| self.error(Kind::NoParent))?;
+            let changes = self.plan_changes(read, &mut change)?;
+            if changes.iter().all(|field| !field.is_changed()) {
+                return Ok(false);
+            }
+            let unchanged = self.scope.unchanged(&changes);
+            let pipeline = Some(self.scope.change_fields(&changes));
+            let changed = target.change_read(unchanged, pipeline, None, session.as_deref_mut());
+            if changed.await? {
+                return Ok(true);
+            }
+        }
+        Err(self.error(Kind::Contended(TRIES)))
+    }
+
     /// Calls the closure with the parent, and compares its fields before and after. An error if the closure
     /// changes what it may not, or the parent would be too large.
     fn plan_changes<T: Outlier>(

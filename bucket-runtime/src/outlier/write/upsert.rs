@@ -1,7 +1,5 @@
 //! Stores an item of a parent whether or not one with its identity is there.
 
-use std::marker::PhantomData;
-
 use mongodb::{
     ClientSession,
     bson::{Bson, doc},
@@ -15,8 +13,12 @@ use crate::{
         IdRef, IdentifiedItems, Outlier, Outliers, extra::ExtraItem, parent_handle::ParentHandle,
     },
     protocol::range::Range,
-    read::{reader::Reader, settings::session_setting},
+    read::reader::Reader,
     schema::names::WHOLE_ITEM,
+    server::call::{
+        builder::{InSession, Write},
+        span,
+    },
     value::element::value_size,
     write::{
         edit::upsert::{Upserted, replace_by_identity},
@@ -64,80 +66,52 @@ impl<T: Outlier> Outliers<T> {
     /// [`is_too_large`](crate::Error::is_too_large) also if the document that holds the item has no room for what
     /// it grows by. [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether the item may have been stored
     /// anyway; the call can be repeated without a check. Others: those of [`push`](Self::push).
-    pub fn upsert_item(
-        &self,
-        id: IdRef<'_, T>,
-        item: impl Into<T::Item>,
-    ) -> UpsertParentItem<'static, T>
+    pub fn upsert_item<'s>(&self, id: IdRef<'_, T>, item: impl Into<T::Item>) -> Write<'s, Upserted>
     where
         T: IdentifiedItems,
     {
         let parent = self.parent(id);
-        UpsertParentItem {
-            element: parent.pushed_element::<T>(&item.into()),
-            parent,
-            session: None,
-            of: PhantomData,
-        }
+        let element = parent.pushed_element::<T>(&item.into());
+        Write::new(span!(upsert_item), |InSession(session)| async move {
+            parent.upsert::<T>(element?, session).await
+        })
     }
 }
 
-/// Builder of an upsert of an item: await it; see [`Outliers::upsert_item`](crate::Outliers::upsert_item).
-#[must_use = "nothing is stored until this is awaited"]
-pub struct UpsertParentItem<'s, T> {
-    parent: ParentHandle,
-    element: Result<Bson>,
-    session: Option<&'s mut ClientSession>,
-    of: PhantomData<fn() -> T>,
-}
-
-impl<'s, T: Outlier> UpsertParentItem<'s, T> {
-    session_setting! {
-        /// Reads and writes in this session; in a transaction, all steps are part of it.
-    }
-
-    pub(crate) async fn execute(self) -> Result<Upserted> {
-        let Self {
-            parent,
-            element,
-            mut session,
-            ..
-        } = self;
-        parent.note_call();
-        let element = element?;
-        let field = parent.scope.spec.unique.unwrap_or(WHOLE_ITEM);
+impl ParentHandle {
+    async fn upsert<T: Outlier>(
+        self,
+        element: Bson,
+        mut session: Option<&mut ClientSession>,
+    ) -> Result<Upserted> {
+        let field = self.scope.spec.unique.unwrap_or(WHOLE_ITEM);
         let mut was_there = false;
         for tries in 0..TRIES {
             pause(tries).await;
             // An item that is its own identity cannot differ from the one that is there.
             if field != WHOLE_ITEM {
-                let in_extras = was_there || parent.is_known();
+                let in_extras = was_there || self.is_known();
                 let replaced =
-                    parent.replace::<T>(field, &element, in_extras, session.as_deref_mut());
+                    self.replace::<T>(field, &element, in_extras, session.as_deref_mut());
                 if replaced.await? {
                     return Ok(Upserted::Replaced);
                 }
             }
             if was_there {
-                parent
-                    .check_growth(field, &element, session.as_deref_mut())
-                    .await?;
+                let grown = self.check_growth(field, &element, session.as_deref_mut());
+                grown.await?;
             }
             let mut items = WaitingItems::new(vec![element.clone()]);
-            parent
-                .push_called(&mut items, session.as_deref_mut())
-                .await?;
+            self.push(&mut items, session.as_deref_mut()).await?;
             match items.stored.len() {
                 0 if field == WHOLE_ITEM => return Ok(Upserted::Replaced),
                 0 => was_there = true,
                 _ => return Ok(Upserted::Appended),
             }
         }
-        Err(parent.error(Kind::Contended(TRIES)))
+        Err(self.error(Kind::Contended(TRIES)))
     }
-}
 
-impl ParentHandle {
     /// Replaces the item with this identity, if there is one: in the parent's array or, if asked to, in the
     /// extras.
     async fn replace<T: Outlier>(

@@ -9,12 +9,6 @@ use crate::schema::{names::SEALED, spec::BucketSpec};
 pub(crate) type Cut = (String, u64);
 
 impl Query {
-    /// The items of these documents, in the order of their ids and in the form of [`pipeline`](Self::pipeline).
-    pub(crate) fn items_of(&self, spec: &BucketSpec, documents: Document) -> Vec<Document> {
-        let documents = self.with_matches(spec, vec![documents]);
-        self.single_items(spec, documents, None, None)
-    }
-
     /// The matching items of these documents, or of the first ones.
     pub(super) fn single_items(
         &self,

@@ -8,7 +8,7 @@ use mongodb::{
 };
 use serde::de::DeserializeOwned;
 
-use super::token::ItemToken;
+use super::{place::RowSource, token::ItemToken};
 use crate::{
     Result,
     error::Kind,
@@ -23,23 +23,23 @@ use crate::{
 
 /// The list of items that a read goes through: those of one key, or of all keys, that match a query.
 #[derive(Clone)]
-pub(super) struct ItemList {
-    pub(super) spec: &'static BucketSpec,
-    pub(super) target: OwnedTarget,
-    pub(super) query: Query,
+pub(crate) struct ItemList {
+    pub(crate) spec: &'static BucketSpec,
+    pub(crate) target: OwnedTarget,
+    pub(crate) query: Query,
 }
 
 /// The place where a read starts, unless it starts with the first bucket.
 #[derive(Default)]
-pub(super) struct ReadStart {
-    pub(super) bucket: Option<QueryStart>,
+pub(crate) struct ReadStart {
+    pub(crate) bucket: Option<QueryStart>,
     /// The position of the token from which the read goes on.
-    pub(super) position: Option<ItemPosition>,
+    pub(crate) position: Option<ItemPosition>,
 }
 
 impl ItemList {
     /// The place of a token, if the token belongs to this list.
-    pub(super) fn start_at(&self, token: &ItemToken) -> Result<ReadStart> {
+    pub(crate) fn start_at(&self, token: &ItemToken) -> Result<ReadStart> {
         if token.list != self.fingerprint() {
             return Err(self.target.borrow().error(Kind::TokenMismatch));
         }
@@ -64,19 +64,6 @@ impl ItemList {
         })
     }
 
-    /// The items that a query gives, from a start on, each in a row of its own.
-    pub(super) async fn rows<'s, R: DeserializeOwned>(
-        &self,
-        query: &Query,
-        start: Option<&QueryStart>,
-        session: Option<&'s mut ClientSession>,
-    ) -> Result<DocumentCursor<'s, R>> {
-        let scope = self.target.scope.as_ref();
-        let whole = query.whole_buckets(self.spec, scope, start);
-        let unwound = || query.pipeline(self.spec, scope, start);
-        self.target.borrow().items(whole, unwound, session).await
-    }
-
     /// Identifies this list. Only a token needs the value, which takes hashing the filter.
     fn fingerprint(&self) -> u64 {
         let prefix = self.target.scope.as_ref().map(|scope| &scope.prefix);
@@ -90,13 +77,13 @@ impl ItemList {
     }
 
     /// The beginning of all bucket ids in the list.
-    fn prefix(&self) -> &str {
+    pub(crate) fn prefix(&self) -> &str {
         let scope = self.target.scope.as_ref();
         scope.map_or("", |scope| &scope.prefix)
     }
 
     /// The only element of a single item's row: the number of elements before it, and its fingerprint.
-    pub(super) fn numbered_element(&self, row: &RawDocument) -> Option<(u32, u32)> {
+    pub(crate) fn numbered_element(&self, row: &RawDocument) -> Option<(u32, u32)> {
         let number = u32::try_from(whole_in(row, self.spec.count)?).ok()?;
         Some((number, *self.fingerprints(row, 0..1).first()?))
     }
@@ -123,5 +110,23 @@ impl ItemList {
     fn fingerprints(&self, bucket: &RawDocument, asked: Range<usize>) -> Vec<u32> {
         let names = self.query.telling_names(self.spec.unique);
         of_elements(bucket, self.spec.items, names.as_deref(), asked)
+    }
+}
+
+impl RowSource for ItemList {
+    fn list(&self) -> &ItemList {
+        self
+    }
+
+    async fn rows<'s, R: DeserializeOwned>(
+        &self,
+        query: &Query,
+        start: Option<&QueryStart>,
+        session: Option<&'s mut ClientSession>,
+    ) -> Result<DocumentCursor<'s, R>> {
+        let scope = self.target.scope.as_ref();
+        let whole = query.whole_buckets(self.spec, scope, start);
+        let unwound = || query.pipeline(self.spec, scope, start);
+        self.target.borrow().items(whole, unwound, session).await
     }
 }

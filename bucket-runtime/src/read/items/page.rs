@@ -5,13 +5,9 @@ use std::sync::Arc;
 use super::{
     ItemToken, Items,
     rows::{ItemRow, ItemRows},
-    settings::{item_settings, page_directions},
     stream::ItemForm,
 };
-use crate::{
-    Bucket, Part, Result,
-    read::part::{PartOf, Whole},
-};
+use crate::{Bucket, Result, server::call::builder::Call};
 
 /// Some items of a list, and where its neighbours are.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,6 +48,42 @@ impl<T> ItemPage<T> {
     }
 }
 
+/// A read of one page of items that is not sent yet: await it.
+pub type PageOfItems<'s, I> = Call<'s, ItemPage<I>, PagePlace>;
+
+/// The place of a page in its list: an end of the list, or a token on one side.
+#[derive(Default)]
+pub struct PagePlace {
+    pub(crate) token: Option<ItemToken>,
+    /// Whether the page ends at the token.
+    pub(crate) backwards: bool,
+}
+
+impl<I> PageOfItems<'_, I> {
+    /// Reads the page that begins at the position of a token: the [`next`](ItemPage::next) of the
+    /// page before it.
+    ///
+    /// # Errors
+    ///
+    /// [`is_token_mismatch`](crate::Error::is_token_mismatch) if the token is of another list: of another
+    /// key or parent, filter, struct or collection. Nothing is read then.
+    pub fn after(self, token: &ItemToken) -> Self {
+        self.start_at(token, false)
+    }
+
+    /// Reads the page that ends at the position of a token: the [`previous`](ItemPage::previous) of
+    /// the page after it. Its items are in the order of the read, too.
+    pub fn before(self, token: &ItemToken) -> Self {
+        self.start_at(token, true)
+    }
+
+    fn start_at(mut self, token: &ItemToken, backwards: bool) -> Self {
+        let token = Some(token.clone());
+        self.settings = PagePlace { token, backwards };
+        self
+    }
+}
+
 impl<T: Bucket, F: ItemForm<Of = T>> Items<'_, T, F> {
     /// The items of the first rows, and the token of the position after them if there are further rows.
     async fn read_rows(mut self, most: u64) -> Result<(Vec<F::Item>, Option<ItemToken>)> {
@@ -71,70 +103,16 @@ impl<T: Bucket, F: ItemForm<Of = T>> Items<'_, T, F> {
         let has_more = !matches!(rows.next_row().await, Ok(None));
         Ok((found, has_more.then(|| rows.token()).flatten()))
     }
-}
 
-/// Builder of a read of one page of items: await it; see [`Items::page_of_items`]. The output is an
-/// [`ItemPage`].
-///
-/// One round trip; one more where the buckets hold less than their capacity, and as many more as [`Items::after`]
-/// says.
-#[must_use = "a page is read when this is awaited"]
-pub struct PageOfItems<'s, T, F = Whole<T>> {
-    items: Items<'s, T, F>,
-    limit: u64,
-    backwards: bool,
-}
-
-impl<'s, T: Bucket> PageOfItems<'s, T> {
-    /// Reads only some fields of the items, as [`Items::parts`] does.
-    pub fn parts<P: Part<Of = T>>(self) -> PageOfItems<'s, T, PartOf<P>> {
-        PageOfItems {
-            items: self.items.parts(),
-            limit: self.limit,
-            backwards: self.backwards,
-        }
-    }
-}
-
-impl<'s, T: Bucket, F> PageOfItems<'s, T, F> {
-    pub(super) fn new(items: Items<'s, T, F>, limit: u64) -> Self {
-        Self {
-            items,
-            limit: limit.max(1),
-            backwards: false,
-        }
-    }
-
-    page_directions!();
-
-    item_settings!(T, "Items");
-
-    fn set(mut self, change: impl FnOnce(Items<'s, T, F>) -> Items<'s, T, F>) -> Self {
-        self.items = change(self.items);
-        self
-    }
-
-    fn start_at(mut self, token: &ItemToken, backwards: bool) -> Self {
-        self.items.after = Some(token.clone());
-        self.backwards = backwards;
-        self
-    }
-}
-
-impl<T: Bucket, F: ItemForm<Of = T>> PageOfItems<'_, T, F> {
-    pub(crate) async fn execute(self) -> Result<ItemPage<F::Item>> {
-        let Self {
-            mut items,
-            limit,
-            backwards,
-        } = self;
-        let given = items.after.clone();
-        items.list.query.newest_first ^= backwards;
+    pub(super) async fn page(mut self, limit: u64, place: PagePlace) -> Result<ItemPage<F::Item>> {
+        let PagePlace { token, backwards } = place;
+        self.list.query.newest_first ^= backwards;
         // One more tells whether there are others.
-        items.list.query.limit = Some(limit.saturating_add(1));
+        self.list.query.limit = Some(limit.saturating_add(1));
         // From a token on, skipped items are rows, too.
-        let skipped = given.as_ref().map_or(0, |_| items.list.query.skip);
-        let (found, beyond) = items.read_rows(limit.saturating_add(skipped)).await?;
-        Ok(ItemPage::of_read(found, backwards, given, beyond))
+        let skipped = token.as_ref().map_or(0, |_| self.list.query.skip);
+        self.after.clone_from(&token);
+        let (found, beyond) = self.read_rows(limit.saturating_add(skipped)).await?;
+        Ok(ItemPage::of_read(found, backwards, token, beyond))
     }
 }

@@ -4,10 +4,10 @@ use mongodb::{Collection, bson::Document, error::Error as DriverError};
 
 use crate::protocol::command::KeyScope;
 
-/// The span of a call.
+/// Begins the span of a call.
 macro_rules! span {
     ($name:ident) => {
-        $crate::server::call::Span
+        || $crate::server::call::Span
     };
 }
 pub(crate) use span;
@@ -15,7 +15,7 @@ pub(crate) use span;
 /// A span that records nothing.
 pub(crate) struct Span;
 
-pub(crate) fn run<F>(_: Span, call: F, _: bool) -> F {
+pub(crate) fn run<F>(_: fn() -> Span, call: F, _: bool) -> F {
     call
 }
 

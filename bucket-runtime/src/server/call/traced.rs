@@ -11,7 +11,7 @@ use std::{
 use futures_util::{FutureExt, future::BoxFuture};
 use mongodb::{Collection, bson::Document, error::Error as DriverError};
 use tokio::task::futures::TaskLocalFuture;
-use tracing::Span;
+pub(crate) use tracing::Span;
 
 use crate::{
     Error,
@@ -19,12 +19,12 @@ use crate::{
     protocol::command::KeyScope,
 };
 
-/// The span of a call, with its name.
+/// Begins the span of a call of this name.
 ///
 /// The fields have the names of OpenTelemetry's conventions for databases; a field that these do not
 /// define begins with `bucket`. Values that are not known at the beginning follow when the span ends.
 macro_rules! span {
-    ($name:ident) => {{
+    ($name:ident) => {|| {
         use tracing::field::Empty;
         tracing::info_span!(
             target: "bucket_runtime", stringify!($name),
@@ -45,7 +45,7 @@ tokio::task_local! {
 /// Runs a call in its span. The span ends with the call, also if its future is dropped; if the output is a stream, the
 /// span ends with the stream, whose cursor holds the call.
 pub(crate) fn run<'c, T, E>(
-    span: Span,
+    span: fn() -> Span,
     call: BoxFuture<'c, Result<T, E>>,
     gives_stream: bool,
 ) -> BoxFuture<'c, Result<T, E>>
@@ -53,6 +53,7 @@ where
     T: Send + 'c,
     E: AsRef<Error> + Send + 'c,
 {
+    let span = span();
     if span.is_disabled() {
         return call;
     }

@@ -2,8 +2,16 @@
 
 use std::{error::Error as StdError, fmt};
 
+use mongodb::ClientSession;
+
 use super::{found::FoundItems, protocol::Editor, sweep::Sweep};
-use crate::{Bucket, Buckets, Error, KeyRef, Result, error::count, protocol::filter::Filter};
+use crate::{
+    Bucket, Buckets, Error, KeyRef,
+    error::count,
+    protocol::{command::KeyScope, filter::Filter},
+    server::call::{builder::Call, span},
+    write::engine::Engine,
+};
 
 impl<T: Bucket> Buckets<T> {
     /// Changes all items of a key that match: reads those of a bucket, calls the closure for each, writes
@@ -40,32 +48,24 @@ impl<T: Bucket> Buckets<T> {
     /// more than a command can carry are [`is_too_large`](crate::Error::is_too_large). A document or an
     /// item that cannot be read does not end the call: its bucket stays as it is, the others are done, and
     /// then the first [`is_deserialize`](crate::Error::is_deserialize) is returned.
-    pub fn update_items<'f, F>(
+    pub fn update_items<'s>(
         &self,
         key: KeyRef<'_, T>,
         filter: Filter<T>,
-        change: F,
-    ) -> UpdateItems<'f, T, F>
-    where
-        F: FnMut(&mut T) + Send + 'f,
-    {
-        UpdateItems {
-            sweep: Sweep::new(self.engine(), Some(self.scope(key).key), filter),
-            change,
-        }
+        change: impl FnMut(&mut T) + Send + 's,
+    ) -> WriteMany<'s> {
+        update_items(self.engine(), Some(self.scope(key).key), filter, change)
     }
 
     /// Changes all items that match, of all keys, in the order of the buckets' ids. Otherwise like
     /// [`update_items`](Self::update_items); like [`all_items`](Self::all_items) it visits the buckets of
     /// all keys unless the filter or an index bounds it.
-    pub fn update_all_items<'f, F>(&self, filter: Filter<T>, change: F) -> UpdateItems<'f, T, F>
-    where
-        F: FnMut(&mut T) + Send + 'f,
-    {
-        UpdateItems {
-            sweep: Sweep::new(self.engine(), None, filter),
-            change,
-        }
+    pub fn update_all_items<'s>(
+        &self,
+        filter: Filter<T>,
+        change: impl FnMut(&mut T) + Send + 's,
+    ) -> WriteMany<'s> {
+        update_items(self.engine(), None, filter, change)
     }
 
     /// Removes all items of a key that match, and returns how many. Items that the struct cannot read are
@@ -100,39 +100,76 @@ impl<T: Bucket> Buckets<T> {
     /// of this struct does not end the call: it stays as it is, the others are done, and then the first
     /// [`is_deserialize`](crate::Error::is_deserialize) is returned.
     #[doc(alias = "retention", alias = "delete_many")]
-    pub fn remove_items(&self, key: KeyRef<'_, T>, filter: Filter<T>) -> RemoveItems<'static, T> {
-        RemoveItems {
-            sweep: Sweep::new(self.engine(), Some(self.scope(key).key), filter),
-        }
+    pub fn remove_items<'s>(&self, key: KeyRef<'_, T>, filter: Filter<T>) -> WriteMany<'s> {
+        remove_items(self.engine(), Some(self.scope(key).key), filter)
     }
 
     /// Removes all items that match, of all keys, in the order of the buckets' ids. Otherwise like
     /// [`remove_items`](Self::remove_items).
-    pub fn remove_all_items(&self, filter: Filter<T>) -> RemoveItems<'static, T> {
-        RemoveItems {
-            sweep: Sweep::new(self.engine(), None, filter),
-        }
+    pub fn remove_all_items<'s>(&self, filter: Filter<T>) -> WriteMany<'s> {
+        remove_items(self.engine(), None, filter)
     }
 }
 
-/// The setters that both builders have.
-macro_rules! sweep_settings {
-    () => {
-        /// Reads and writes in this session; in a transaction, all documents change at one moment, or none.
-        pub fn session(mut self, session: impl Into<&'s mut mongodb::ClientSession>) -> Self {
-            self.sweep.session = Some(session.into());
-            self
-        }
-
-        /// Calls this after each document.
-        pub fn on_progress(mut self, progress: impl FnMut(EditProgress) + Send + 's) -> Self {
-            self.sweep.progress = Box::new(progress);
-            self
-        }
-    };
+fn update_items<'s, T: Bucket>(
+    engine: Engine,
+    scope: Option<KeyScope>,
+    filter: Filter<T>,
+    mut change: impl FnMut(&mut T) + Send + 's,
+) -> WriteMany<'s> {
+    Call::new(span!(update_items), move |settings| async move {
+        let mut sweep = Sweep::new(engine, scope, filter, settings);
+        let plan = |editor: &Editor<T>, found: &mut FoundItems<T>| {
+            let (change, items) = editor.plan_update(found, &mut change)?;
+            Ok((change, count_changed(&items)))
+        };
+        let done = sweep.run(plan).await;
+        sweep.finish(done)
+    })
 }
 
-pub(crate) use sweep_settings;
+fn remove_items<'s, T: Bucket>(
+    engine: Engine,
+    scope: Option<KeyScope>,
+    filter: Filter<T>,
+) -> WriteMany<'s> {
+    Call::new(span!(remove_items), move |settings| async move {
+        let mut sweep = Sweep::new(engine, scope, filter, settings);
+        let done = sweep.remove().await;
+        sweep.finish(done)
+    })
+}
+
+/// A value for each item that differs from what was stored.
+pub(crate) fn count_changed<T>(items: &[(T, bool)]) -> Vec<()> {
+    let changed = items.iter().filter(|(_, differs)| *differs);
+    vec![(); changed.count()]
+}
+
+/// An edit or a removal of many items that is not sent yet: await it. The method that returns it says what it does;
+/// the output is the number of items.
+pub type WriteMany<'s> = Call<'s, u64, SweepSettings<'s>, EditManyError>;
+
+/// The settings of an edit or a removal of many items.
+#[derive(Default)]
+pub struct SweepSettings<'s> {
+    pub(super) session: Option<&'s mut ClientSession>,
+    pub(super) progress: Option<Box<dyn FnMut(EditProgress) + Send + 's>>,
+}
+
+impl<'s> WriteMany<'s> {
+    /// Reads and writes in this session; in a transaction, all documents change at one moment, or none.
+    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
+        self.settings.session = Some(session.into());
+        self
+    }
+
+    /// Calls this after each document.
+    pub fn on_progress(mut self, progress: impl FnMut(EditProgress) + Send + 's) -> Self {
+        self.settings.progress = Some(Box::new(progress));
+        self
+    }
+}
 
 /// The progress of an edit or a removal of many items.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -196,53 +233,5 @@ impl AsRef<Error> for EditManyError {
 impl From<EditManyError> for Error {
     fn from(error: EditManyError) -> Self {
         error.error
-    }
-}
-
-/// Builder of an edit of all items that match: await it; see
-/// [`Buckets::update_items`](crate::Buckets::update_items). The output is the number of changed items.
-#[must_use = "nothing is changed until this is awaited"]
-pub struct UpdateItems<'s, T, F> {
-    sweep: Sweep<'s, T>,
-    change: F,
-}
-
-impl<'s, T: Bucket, F: FnMut(&mut T) + Send> UpdateItems<'s, T, F> {
-    sweep_settings!();
-
-    pub(crate) async fn execute(mut self) -> Result<u64, EditManyError> {
-        let plan = |editor: &Editor<T>, found: &mut FoundItems<T>| {
-            let (change, items) = editor.plan_update(found, &mut self.change)?;
-            Ok((change, count_changed(&items)))
-        };
-        let done = self.sweep.run(plan).await;
-        self.sweep.finish(done)
-    }
-}
-
-/// A value for each item that differs from what was stored.
-pub(crate) fn count_changed<T>(items: &[(T, bool)]) -> Vec<()> {
-    let changed = items.iter().filter(|(_, differs)| *differs);
-    vec![(); changed.count()]
-}
-
-/// Builder of a removal of all items that match: await it; see
-/// [`Buckets::remove_items`](crate::Buckets::remove_items). The output is the number of removed items.
-#[must_use = "nothing is removed until this is awaited"]
-pub struct RemoveItems<'s, T> {
-    sweep: Sweep<'s, T>,
-}
-
-impl<'s, T: Bucket> RemoveItems<'s, T> {
-    sweep_settings!();
-
-    pub(crate) async fn execute(mut self) -> Result<u64, EditManyError> {
-        let done = self.remove().await;
-        self.sweep.finish(done)
-    }
-
-    async fn remove(&mut self) -> Result<()> {
-        self.sweep.drop_whole_windows().await?;
-        self.sweep.run(Editor::plan_unread_removal).await
     }
 }

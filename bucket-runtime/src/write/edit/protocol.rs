@@ -67,7 +67,6 @@ impl<T: Bucket> Editor<T> {
         mut plan: impl FnMut(&Self, &mut FoundItems<T>) -> Result<Planned<O>>,
         mut session: Option<&mut ClientSession>,
     ) -> Result<Vec<O>> {
-        self.reader.called();
         for tries in 0..TRIES {
             pause(tries).await;
             let Some(mut found) = self.find(session.as_deref_mut()).await? else {

@@ -10,7 +10,7 @@ use serde::de::IgnoredAny;
 
 use super::{
     found::FoundItems,
-    many::{EditManyError, EditProgress},
+    many::{EditManyError, EditProgress, SweepSettings},
     protocol::{Editor, Selection},
     step::Planned,
 };
@@ -38,8 +38,7 @@ pub(crate) struct Sweep<'s, T> {
     /// The key, unless all keys are meant.
     scope: Option<KeyScope>,
     pub(crate) query: Query,
-    pub(crate) session: Option<&'s mut ClientSession>,
-    pub(crate) progress: Box<dyn FnMut(EditProgress) + Send + 's>,
+    settings: SweepSettings<'s>,
     so_far: EditProgress,
     listing: Listing,
     /// The error of the first document that cannot be read.
@@ -47,17 +46,21 @@ pub(crate) struct Sweep<'s, T> {
     item: PhantomData<fn() -> T>,
 }
 
-impl<T: Bucket> Sweep<'_, T> {
+impl<'s, T: Bucket> Sweep<'s, T> {
     /// The spec as a `static`: in generic code, promotion alone does not provide one.
     const SPEC: &'static BucketSpec = &T::SPEC;
 
-    pub(crate) fn new(engine: Engine, scope: Option<KeyScope>, filter: Filter<T>) -> Self {
+    pub(crate) fn new(
+        engine: Engine,
+        scope: Option<KeyScope>,
+        filter: Filter<T>,
+        settings: SweepSettings<'s>,
+    ) -> Self {
         Self {
             engine,
             scope,
             query: Query::of(filter),
-            session: None,
-            progress: Box::new(|_| ()),
+            settings,
             so_far: EditProgress::default(),
             listing: Listing::default(),
             unreadable: None,
@@ -65,12 +68,17 @@ impl<T: Bucket> Sweep<'_, T> {
         }
     }
 
+    /// Removes the items.
+    pub(super) async fn remove(&mut self) -> Result<()> {
+        self.drop_whole_windows().await?;
+        self.run(Editor::plan_unread_removal).await
+    }
+
     /// Changes each bucket that holds a match as `plan` says.
     pub(super) async fn run<O>(
         &mut self,
         mut plan: impl FnMut(&Editor<T>, &mut FoundItems<T>) -> Result<Planned<O>>,
     ) -> Result<()> {
-        self.engine.server.called_for(self.scope.as_ref());
         while let Some((id, scope)) = self.next_bucket().await? {
             let reader = Reader {
                 server: self.engine.server.clone(),
@@ -78,7 +86,7 @@ impl<T: Bucket> Sweep<'_, T> {
             };
             let bucket = Selection::OfBucket(id);
             let editor = Editor::new(reader, self.query.clone(), bucket);
-            let done = editor.change(&mut plan, self.session.as_deref_mut()).await;
+            let done = editor.change(&mut plan, self.session()).await;
             self.note(done.map(|done| done.len()))?;
         }
         Ok(())
@@ -115,7 +123,6 @@ impl<T: Bucket> Sweep<'_, T> {
         let Some(windows) = TimeBounds::whole_windows(&self.query.filter, Self::SPEC) else {
             return Ok(());
         };
-        self.engine.server.called_for(self.scope.as_ref());
         let mut listing = Listing {
             only: Some(windows),
             ..Listing::default()
@@ -123,7 +130,7 @@ impl<T: Bucket> Sweep<'_, T> {
         while let Some(listed) = self.list(&mut listing).await? {
             for (id, scope) in listed {
                 let fields = doc! { "_id": 0, T::SPEC.count: 1 };
-                let session = self.session.as_deref_mut();
+                let session = self.settings.session.as_deref_mut();
                 let target = self.engine.target_of(&scope);
                 let deleted = target.change(scope.bucket(&id), None, None, fields, session);
                 let count = (deleted.await?).and_then(|deleted| whole(deleted.get(T::SPEC.count)?));
@@ -145,7 +152,7 @@ impl<T: Bucket> Sweep<'_, T> {
         let pipeline = query.next_buckets(Self::SPEC, scope, &further, BUCKETS_PER_LISTING);
         let target = self.engine.server.target_of_any(scope);
         let found = target.pipeline(pipeline).read_latest();
-        let found: Vec<RawDocumentBuf> = found.rows(self.session.as_deref_mut()).await?;
+        let found: Vec<RawDocumentBuf> = found.rows(self.settings.session.as_deref_mut()).await?;
         listing.is_done = found.len() < BUCKETS_PER_LISTING;
         listing.after = found.last().map(|row| id_of(row));
         let mut listed = Vec::new();
@@ -197,7 +204,13 @@ impl<T: Bucket> Sweep<'_, T> {
     fn report(&mut self, items: u64) {
         self.so_far.buckets += 1;
         self.so_far.items += items;
-        (self.progress)(self.so_far);
+        if let Some(progress) = &mut self.settings.progress {
+            progress(self.so_far);
+        }
+    }
+
+    pub(crate) fn session(&mut self) -> Option<&mut ClientSession> {
+        self.settings.session.as_deref_mut()
     }
 
     fn target(&self) -> Target<'_> {

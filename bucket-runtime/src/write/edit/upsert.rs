@@ -1,7 +1,5 @@
 //! Stores an item whether or not one with its identity is there.
 
-use std::marker::PhantomData;
-
 use mongodb::{ClientSession, bson::Bson};
 
 use super::{
@@ -18,6 +16,10 @@ use crate::{
         query::Query,
     },
     read::reader::Reader,
+    server::call::{
+        builder::{InSession, Write},
+        span,
+    },
     write::{
         appended::Appended,
         engine::{Batch, Entry, SendMode, TRIES, pause},
@@ -72,96 +74,92 @@ impl<T: Bucket> Buckets<T> {
     /// window. [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether the item may have been
     /// stored anyway; the call can be repeated without a check. Others: those of [`append`](Self::append)
     /// and of [`update_item`](Self::update_item).
-    pub fn upsert_item(&self, item: &T) -> UpsertItem<'static, T>
+    pub fn upsert_item<'s>(&self, item: &T) -> Write<'s, Upserted>
     where
         T: Identified,
     {
-        UpsertItem {
-            item: IdentifiedEntry::new(self, item),
-            session: None,
-            of: PhantomData,
-        }
+        let item = IdentifiedEntry::new(self, item);
+        Write::new(span!(upsert_item), |InSession(session)| {
+            item.upsert::<T>(session)
+        })
     }
 }
 
-/// Builder of an upsert of an item: await it; see [`Buckets::upsert_item`](crate::Buckets::upsert_item).
-#[must_use = "nothing is stored until this is awaited"]
-pub struct UpsertItem<'s, T> {
-    item: IdentifiedEntry,
-    session: Option<&'s mut ClientSession>,
-    of: PhantomData<fn() -> T>,
-}
-
-impl<'s, T: Bucket> UpsertItem<'s, T> {
-    /// Reads and writes in this session; in a transaction, all steps are part of it.
-    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
-        self.session = Some(session.into());
-        self
-    }
-
-    pub(crate) async fn execute(mut self) -> Result<Upserted> {
-        self.item.reader.called();
-        let entry = self.item.entry.clone()?;
+impl IdentifiedEntry {
+    async fn upsert<T: Bucket>(self, session: Option<&mut ClientSession>) -> Result<Upserted> {
+        let target = self.reader.target();
+        let entry = self.entry.clone()?;
         let unique = T::SPEC.unique.and_then(|field| {
             let identity = identity(field, &entry.element)?;
             Some((field, identity.clone()))
         });
         // Making the entry has checked that there is an identity.
         let Some((field, identity)) = unique else {
-            return Err(self.item.reader.target().error(Kind::Serialize));
+            return Err(target.error(Kind::Serialize));
         };
         let mut is_in_doubt = false;
-        if let Some(updates) = self.plan_at_once(field, &identity, &entry) {
+        let updates = self.plan_at_once::<T>(field, &identity, &entry);
+        if let Some(updates) = updates.filter(|_| session.is_none()) {
             match self.send(updates).await? {
                 Sent::Done(done) => return Ok(done),
                 Sent::Refused => {}
                 Sent::InDoubt => is_in_doubt = true,
             }
         }
-        let upserted = self.replace_or_append(field, &entry).await;
+        let upserted = self.replace_or_append::<T>(field, &entry, session).await;
         // An error of a later step proves nothing of the first command.
         upserted.map_err(|error| if is_in_doubt { error.in_doubt() } else { error })
     }
 
     /// Replaces the item if it is there, and else appends it, in commands of their own.
-    async fn replace_or_append(&mut self, field: &'static str, entry: &Entry) -> Result<Upserted> {
+    async fn replace_or_append<T: Bucket>(
+        &self,
+        field: &'static str,
+        entry: &Entry,
+        mut session: Option<&mut ClientSession>,
+    ) -> Result<Upserted> {
         for tries in 0..TRIES {
             pause(tries).await;
-            let reader = self.item.reader.clone();
-            let session = self.session.as_deref_mut();
-            if replace_by_identity::<T>(reader, field, &entry.element, session).await? {
+            let (reader, element) = (self.reader.clone(), &entry.element);
+            let replaced = replace_by_identity::<T>(reader, field, element, session.as_deref_mut());
+            if replaced.await? {
                 return Ok(Upserted::Replaced);
             }
-            let appended = self.item.append(entry, self.session.as_deref_mut());
+            let appended = self.append(entry, session.as_deref_mut());
             match appended.await? {
                 Appended::Stored => return Ok(Upserted::Appended),
                 // Somebody has appended it meanwhile.
                 Appended::AlreadyThere => {}
             }
         }
-        Err(self.item.reader.target().error(Kind::Contended(TRIES)))
+        Err(self.reader.target().error(Kind::Contended(TRIES)))
     }
 
     /// The statements of which one replaces the item if it is there, and the other one appends it if it is
-    /// not; `None` if a bucket's other fields depend on its items, or in a session, where the refusal of
-    /// one of them would abort a transaction.
-    fn plan_at_once(&self, field: &str, identity: &Bson, entry: &Entry) -> Option<Vec<Update>> {
-        let budget = Budget::of(&self.item.scope);
+    /// not; `None` if a bucket's other fields depend on its items. Not for a session, where the refusal of one of them
+    /// would abort a transaction.
+    fn plan_at_once<T: Bucket>(
+        &self,
+        field: &str,
+        identity: &Bson,
+        entry: &Entry,
+    ) -> Option<Vec<Update>> {
+        let budget = Budget::of(&self.scope);
         let is_large = budget.is_some_and(|budget| budget.oversize(entry.size) > 0);
-        if Editor::<T>::KEEPS_SUMMARY || is_large || self.session.is_some() {
+        if Editor::<T>::KEEPS_SUMMARY || is_large {
             return None;
         }
-        let batch = Batch::new(self.item.scope.clone(), [entry.clone()]);
+        let batch = Batch::new(self.scope.clone(), [entry.clone()]);
         let (append, _) = batch.statements(SendMode::WithOthers).ok()?.pop()?;
         let element = entry.element.clone();
-        let replace = (self.item.scope).replace_by_identity_or_be_refused(field, identity, element);
+        let replace = (self.scope).replace_by_identity_or_be_refused(field, identity, element);
         Some(vec![replace, append])
     }
 
     /// Sends both statements.
     async fn send(&self, updates: Vec<Update>) -> Result<Sent> {
-        let target = self.item.engine.target_of(&self.item.scope);
-        let mut results = match self.item.engine.server.update_all(updates, false).await {
+        let target = self.engine.target_of(&self.scope);
+        let mut results = match self.engine.server.update_all(updates, false).await {
             Ok(results) => results.into_iter().map(|result| result.map(|()| true)),
             // The driver repeats a broken `bulkWrite`, but gives up if one of its statements is refused, as
             // one of these always is. Whatever it has stored, the next steps find it.
@@ -171,7 +169,7 @@ impl<'s, T: Bucket> UpsertItem<'s, T> {
         let (Some(replaced), Some(appended)) = (results.next(), results.next()) else {
             return Ok(Sent::InDoubt);
         };
-        match (replaced, self.item.engine.answer(&appended), appended) {
+        match (replaced, self.engine.answer(&appended), appended) {
             // After a lost answer the command is sent again, and then the item is there to be replaced.
             (_, Answer::Stored, _) => Ok(Sent::Done(Upserted::Appended)),
             (Ok(_), _, _) => Ok(Sent::Done(Upserted::Replaced)),

@@ -281,12 +281,7 @@ async fn a_rollup_waits_for_its_unreadable_items(db: Live) {
     );
 
     let lost = Reading::FIELDS.celsius.exists(false);
-    readings
-        .remove_item(&0, lost)
-        .as_stored()
-        .await
-        .unwrap()
-        .unwrap();
+    readings.remove_stored(&0, lost).await.unwrap().unwrap();
     Reading::repair(&db).await.unwrap();
     assert_eq!(Reading::verify(&db).await.unwrap().problems, []);
 }

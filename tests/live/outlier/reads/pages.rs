@@ -192,7 +192,7 @@ async fn a_session_reads_in_both_orders(db: Live) {
         let mut found = Vec::new();
         let mut token: Option<ItemToken> = None;
         loop {
-            let mut page = list().page_of_items(3).session(&mut session);
+            let mut page = list().session(&mut session).page_of_items(3);
             if let Some(token) = &token {
                 page = page.after(token);
             }

@@ -162,7 +162,7 @@ async fn pages_of_parts_lead_to_one_another(db: Live) {
         let mut read = page.items.clone();
         while let Some(next) = page.next {
             let back = page.items;
-            let list = || list().page_of_items(3).parts::<Summary>();
+            let list = || list().parts::<Summary>().page_of_items(3);
             page = list().after(&next).await.unwrap();
             read.extend(page.items.clone());
             let previous = page.previous.clone().unwrap();

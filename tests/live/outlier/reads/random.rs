@@ -200,14 +200,11 @@ impl<T: Book> Program<T> {
         let Paging {
             of, newest_first, ..
         } = paging;
-        let mut read = self
-            .books
-            .items(&7)
-            .filter(of.filter())
-            .page_of_items(limit);
+        let mut list = self.books.items(&7).filter(of.filter());
         if newest_first {
-            read = read.newest_first();
+            list = list.newest_first();
         }
+        let mut read = list.page_of_items(limit);
         if let Some(mark) = &from {
             read = match backwards {
                 false => read.after(&mark.token),

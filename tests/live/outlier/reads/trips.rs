@@ -42,12 +42,12 @@ async fn a_typical_parent_answers_in_one_round_trip(Recorded(db, record): Record
         let _: Vec<i64> = read.await.unwrap().try_collect().await.unwrap();
         assert_eq!(record.take().len(), 1, "{what}");
     }
-    let first = list().page_of_items(4).newest_first().await.unwrap();
+    let first = list().newest_first().page_of_items(4).await.unwrap();
     assert_eq!(record.take().len(), 1, "a page");
     let next = first.next.unwrap();
     let page = list()
-        .page_of_items(40)
         .newest_first()
+        .page_of_items(40)
         .after(&next)
         .await
         .unwrap();
@@ -57,8 +57,8 @@ async fn a_typical_parent_answers_in_one_round_trip(Recorded(db, record): Record
         "the page after it"
     );
     list()
-        .page_of_items(40)
         .newest_first()
+        .page_of_items(40)
         .before(&next)
         .await
         .unwrap();
@@ -86,8 +86,8 @@ async fn an_outlier_takes_the_round_trips_of_the_guide(Recorded(db, record): Rec
     );
     let page = books
         .items(&2)
-        .page_of_items(15)
         .newest_first()
+        .page_of_items(15)
         .await
         .unwrap();
     assert_eq!(
@@ -98,8 +98,8 @@ async fn an_outlier_takes_the_round_trips_of_the_guide(Recorded(db, record): Rec
     let next = page.next.unwrap();
     let page = books
         .items(&2)
-        .page_of_items(15)
         .newest_first()
+        .page_of_items(15)
         .after(&next)
         .await
         .unwrap();

@@ -120,8 +120,7 @@ pub(super) async fn of_buckets(db: &Database, look: &mut Look) {
     visits.remove_item(&1, one()).await.unwrap();
     look.at("visits", "remove_item").await;
     visits
-        .remove_item(&1, Visit::FIELDS.visitor.eq(8))
-        .as_stored()
+        .remove_stored(&1, Visit::FIELDS.visitor.eq(8))
         .await
         .unwrap();
     look.at("visits", "remove_stored").await;

@@ -5,11 +5,12 @@ use super::{
     protocol::{ExtrasEditor, FoundExtras, ParentEditor},
 };
 use crate::{
-    outlier::{IdRef, Outlier, Outliers, extra::ExtraItem},
+    outlier::{IdRef, Outlier, Outliers, extra::ExtraItem, parent_handle::ParentHandle},
     protocol::filter::Filter,
+    server::call::{builder::Call, span},
     write::edit::{
         Editor, Sweep,
-        many::{EditManyError, EditProgress, count_changed, sweep_settings},
+        many::{SweepSettings, WriteMany, count_changed},
     },
 };
 
@@ -49,21 +50,23 @@ impl<T: Outlier> Outliers<T> {
     /// than a command can carry are [`is_too_large`](crate::Error::is_too_large). An item that cannot be read does
     /// not end the call: its document stays as it is, the others are done, and then the first
     /// [`is_deserialize`](crate::Error::is_deserialize) is returned.
-    pub fn update_items<'f, F>(
+    pub fn update_items<'s>(
         &self,
         id: IdRef<'_, T>,
         filter: Filter<T::Item>,
-        change: F,
-    ) -> UpdateParentItems<'f, T, F>
-    where
-        F: FnMut(&mut T::Item) + Send + 'f,
-    {
-        let (editor, sweep) = self.all_matches(id, filter);
-        UpdateParentItems {
-            editor,
-            sweep,
-            change,
-        }
+        mut change: impl FnMut(&mut T::Item) + Send + 's,
+    ) -> WriteMany<'s> {
+        let (parent, filter) = (self.parent(id), Filter::of(filter.node));
+        Call::new(span!(update_items), |settings| async move {
+            let (editor, mut sweep) = parent.all_matches::<T>(filter, settings);
+            let mut change = |extra: &mut ExtraItem<T>| change(&mut extra.item);
+            let update = PlannedUpdate(|editor: &ExtrasEditor<T>, found: &mut FoundExtras<T>| {
+                let (change, items) = editor.plan_update(found, &mut change)?;
+                Ok((change, count_changed(&items)))
+            });
+            let done = editor.change_all(update, &mut sweep).await;
+            sweep.finish(done)
+        })
     }
 
     /// Removes all items of a parent that match, and returns how many. Items that cannot be read are removed, too.
@@ -95,67 +98,28 @@ impl<T: Outlier> Outliers<T> {
     ///
     /// An [`EditManyError`](crate::EditManyError) says how far the call came. It holds one of the errors of
     /// [`remove_item`](Self::remove_item), at the first document that has one.
-    pub fn remove_items(
-        &self,
-        id: IdRef<'_, T>,
-        filter: Filter<T::Item>,
-    ) -> RemoveParentItems<'static, T> {
-        let (editor, sweep) = self.all_matches(id, filter);
-        RemoveParentItems { editor, sweep }
+    pub fn remove_items<'s>(&self, id: IdRef<'_, T>, filter: Filter<T::Item>) -> WriteMany<'s> {
+        let (parent, filter) = (self.parent(id), Filter::of(filter.node));
+        Call::new(span!(remove_items), |settings| async move {
+            let (editor, mut sweep) = parent.all_matches::<T>(filter, settings);
+            let removal = PlannedRemoval::<T, _>(Editor::plan_unread_removal);
+            let done = editor.change_all(removal, &mut sweep).await;
+            sweep.finish(done)
+        })
     }
+}
 
-    /// An edit of all items of the parent that match.
-    fn all_matches(
-        &self,
-        id: IdRef<'_, T>,
-        filter: Filter<T::Item>,
-    ) -> (ParentEditor, Sweep<'static, ExtraItem<T>>) {
-        let parent = self.parent(id);
-        let engine = parent.collections.extras.clone();
-        let key = parent.scope.extras.key.clone();
-        let sweep = Sweep::new(engine, Some(key), Filter::of(filter.node));
-        let query = sweep.query.clone();
+impl ParentHandle {
+    /// An edit of all items that match, and the sweep of the extras among them.
+    fn all_matches<T: Outlier>(
+        self,
+        filter: Filter<ExtraItem<T>>,
+        settings: SweepSettings<'_>,
+    ) -> (ParentEditor, Sweep<'_, ExtraItem<T>>) {
+        let engine = self.collections.extras.clone();
+        let key = self.scope.extras.key.clone();
+        let sweep = Sweep::new(engine, Some(key), filter, settings);
+        let (parent, query) = (self, sweep.query.clone());
         (ParentEditor { parent, query }, sweep)
-    }
-}
-
-/// Builder of an edit of all items of a parent that match: await it; see
-/// [`Outliers::update_items`](crate::Outliers::update_items). The output is the number of changed items.
-#[must_use = "nothing is changed until this is awaited"]
-pub struct UpdateParentItems<'s, T: Outlier, F> {
-    editor: ParentEditor,
-    sweep: Sweep<'s, ExtraItem<T>>,
-    change: F,
-}
-
-impl<'s, T: Outlier, F: FnMut(&mut T::Item) + Send> UpdateParentItems<'s, T, F> {
-    sweep_settings!();
-
-    pub(crate) async fn execute(mut self) -> Result<u64, EditManyError> {
-        let mut change = |extra: &mut ExtraItem<T>| (self.change)(&mut extra.item);
-        let update = PlannedUpdate(|editor: &ExtrasEditor<T>, found: &mut FoundExtras<T>| {
-            let (change, items) = editor.plan_update(found, &mut change)?;
-            Ok((change, count_changed(&items)))
-        });
-        let done = self.editor.change_all(update, &mut self.sweep).await;
-        self.sweep.finish(done)
-    }
-}
-
-/// Builder of a removal of all items of a parent that match: await it; see
-/// [`Outliers::remove_items`](crate::Outliers::remove_items). The output is the number of removed items.
-#[must_use = "nothing is removed until this is awaited"]
-pub struct RemoveParentItems<'s, T: Outlier> {
-    editor: ParentEditor,
-    sweep: Sweep<'s, ExtraItem<T>>,
-}
-
-impl<'s, T: Outlier> RemoveParentItems<'s, T> {
-    sweep_settings!();
-
-    pub(crate) async fn execute(mut self) -> Result<u64, EditManyError> {
-        let removal = PlannedRemoval::<T, _>(Editor::plan_unread_removal);
-        let done = self.editor.change_all(removal, &mut self.sweep).await;
-        self.sweep.finish(done)
     }
 }

@@ -17,7 +17,7 @@ use crate::{
     read::reader::Reader,
     schema::{key::KeyField, names::SEALED},
     server::Server,
-    value::{element::value_size, exact, shell::shell, unreadable::read_value},
+    value::{element::value_size, exact, unreadable::read_value},
     write::{
         edit::{Editor, FoundItems, ItemChange, Planned, Selection, Sweep},
         engine::{TRIES, pause},
@@ -56,7 +56,6 @@ impl ParentEditor {
         mut edit: impl ItemEdit<T, O>,
         mut session: Option<&mut ClientSession>,
     ) -> Result<Option<O>> {
-        self.parent.note_call();
         let own = edit.edit(self, &ItemPlace::Own, session.as_deref_mut());
         let Edited {
             mut values,
@@ -77,8 +76,7 @@ impl ParentEditor {
         mut edit: impl ItemEdit<T, O>,
         sweep: &mut Sweep<'_, ExtraItem<T>>,
     ) -> Result<()> {
-        self.parent.note_call();
-        let own = edit.edit(self, &ItemPlace::Own, sweep.session.as_deref_mut());
+        let own = edit.edit(self, &ItemPlace::Own, sweep.session());
         let own = own.await;
         let has_extras = own.as_ref().map_or(true, |own| own.has_extras);
         sweep.note(own.map(|own| own.values.len()))?;
@@ -87,7 +85,7 @@ impl ParentEditor {
         }
         while let Some((id, _)) = sweep.next_bucket().await? {
             let place = ItemPlace::Extras(Selection::OfBucket(id));
-            let edited = edit.edit(self, &place, sweep.session.as_deref_mut());
+            let edited = edit.edit(self, &place, sweep.session());
             let edited = edited.await;
             sweep.note(edited.map(|edited| edited.values.len()))?;
         }
@@ -133,7 +131,7 @@ impl ParentEditor {
             }
             let (change, values) = plan(&editor, &mut found).map_err(|error| {
                 match error.is(&found.unreadable_kind()) {
-                    true => error.known_as(self.unreadable_kind()),
+                    true => error.known_as(self.parent.unreadable_kind()),
                     false => error,
                 }
             })?;
@@ -165,7 +163,7 @@ impl ParentEditor {
         let is_flagged = |row: &RawDocumentBuf| row.get_bool(SEALED).unwrap_or(false);
         let has_extras = rows.iter().any(is_flagged);
         let key = T::Id::from_bson(scope.id().clone());
-        let key = key.ok_or_else(|| self.parent.error(self.unreadable_kind()))?;
+        let key = key.ok_or_else(|| self.parent.error(self.parent.unreadable_kind()))?;
         let found = rows.iter().filter_map(item).collect();
         Ok((FoundItems::of_document((key,), found), has_extras))
     }
@@ -220,10 +218,5 @@ impl ParentEditor {
             scope: self.parent.scope.extras.clone(),
         };
         Editor::new(reader, self.query.clone(), selection)
-    }
-
-    /// The error of an item in the parent's array that cannot be read.
-    fn unreadable_kind(&self) -> Kind {
-        Kind::UnreadableParent(shell(self.parent.scope.id()))
     }
 }
