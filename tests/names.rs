@@ -146,3 +146,36 @@ fn is_file(code: &str) -> bool {
     let is_of_path = |letter: char| letter.is_alphanumeric() || "/._-".contains(letter);
     code.chars().all(is_of_path) && ENDINGS.iter().any(|ending| code.ends_with(ending))
 }
+
+/// Beginnings of a comment that lean on what stands around it.
+const LEANING: [&str; 6] = ["The same ", "They ", "It ", "Its ", "What ", "How far "];
+
+#[test]
+fn a_private_items_comment_is_read_without_its_neighbours() {
+    let crates = [
+        "bucket-runtime",
+        "bucket-derive",
+        "bucket-cli",
+        "bucket-testkit",
+    ];
+    let files = crates
+        .iter()
+        .flat_map(|package| sources(&of_package(package)));
+    let mut wrong = Vec::new();
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        let mut lines = text.lines().map(str::trim).peekable();
+        while let Some(line) = lines.next() {
+            let Some(first) = line.strip_prefix("/// ") else {
+                continue;
+            };
+            let is_above = |line: &&str| line.starts_with("///") || line.starts_with("#[");
+            while lines.next_if(is_above).is_some() {}
+            let is_public = lines.peek().is_some_and(|item| item.starts_with("pub "));
+            if !is_public && LEANING.iter().any(|leaning| first.starts_with(leaning)) {
+                wrong.push(format!("{}: {first}", file.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

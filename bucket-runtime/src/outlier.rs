@@ -9,7 +9,7 @@
 //! parent is there, with its flag. The extras do not show that: a push that a deletion overtakes leaves some, and so does
 //! a deletion that is cut short. A look that begins with the push is enough, since whoever deletes the parent after it
 //! does so beside the push. Pushes to one parent that wait in a handle are sent together, as one push of
-//! several items (`outlier/write/combined.rs`). `repair` moves what a parent has no room for in one
+//! several items (`outlier/write/combine_pushes.rs`). `repair` moves what a parent has no room for in one
 //! transaction. If the parent has extras already, its items are older, and take lower numbers, if necessary below zero.
 //!
 //! Other programs store extras under ids of their own. Reads match extras by the reference alone, so they come across
@@ -17,11 +17,11 @@
 //! of the parent.
 //!
 //! With `unique` items, the filter of the push also excludes the identity, and so does that of the update that flags
-//! the parent, which every push to an outlier sends first (`outlier/write/identified.rs`). Nothing pushes into the
+//! the parent, which every push to an outlier sends first (`outlier/write/push_unique.rs`). Nothing pushes into the
 //! array of a flagged parent, so what it does not hold then it never holds, and the extras' own index decides the rest.
 //!
 //! The field marked `total` counts a parent's items, extras included. In the parent's own array it changes by the
-//! same update. An append to the extras (`outlier/write/extend.rs`) changes parent and extras in one transaction,
+//! same update. An append to the extras (`outlier/write/append_extras.rs`) changes parent and extras in one transaction,
 //! the parent first, so that of two such transactions one fails before it has done any work; a removal from them
 //! (`outlier/write/edit/plan.rs`) does so in one transaction, too.
 

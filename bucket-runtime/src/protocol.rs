@@ -7,8 +7,8 @@ pub mod field;
 pub(crate) mod filter;
 pub(crate) mod indexes;
 pub(crate) mod newest_bucket;
-pub(crate) mod next;
 pub(crate) mod next_id;
+pub(crate) mod next_step;
 #[cfg(test)]
 mod next_table;
 pub(crate) mod pack;

@@ -10,4 +10,4 @@ pub(crate) mod edit;
 pub(crate) mod engine;
 mod identified_entry;
 pub(crate) mod item;
-pub(crate) mod remove;
+pub(crate) mod remove_key;

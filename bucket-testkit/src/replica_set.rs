@@ -89,7 +89,7 @@ impl ReplicaSet {
         })
     }
 
-    /// Its members, in the form that the other parts of a cluster expect.
+    /// The members of the set, in the form that the other parts of a cluster expect.
     pub(crate) fn seeds(&self) -> String {
         format!("{}/{}", self.name, addresses(&self.members).join(","))
     }

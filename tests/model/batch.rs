@@ -2,7 +2,7 @@
 //! of documents.
 
 use crate::{
-    next::{Answer, Facts, Known, Next, is_contended, next},
+    next_step::{Answer, Facts, Known, Next, is_contended, next},
     server::{Bucket, Id, Item, Rules, Server, Statement, holds_any},
 };
 

@@ -2,7 +2,7 @@
 //! array, and else in the extras, and sends the change on condition that the item is as it was read.
 
 use crate::{
-    next::Answer,
+    next_step::Answer,
     server::{Holder, Item, Place, Server, Statement},
 };
 

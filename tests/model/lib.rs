@@ -2,7 +2,7 @@
 //! lost, repeated or interrupted, the guarantees hold in every state.
 //!
 //! `server.rs` is the server, `batch.rs`, `outlier.rs` and `edit.rs` are what the runtime does, with the runtime's
-//! names and by its decisions (`next.rs`), and `system.rs` is all that can happen.
+//! names and by its decisions (`next_step.rs`), and `system.rs` is all that can happen.
 //!
 //! `tests/model` models the append and the push: a server with two unique indexes, and up to three writers,
 //! whose steps bear the names of the functions that build the commands. A breadth-first search visits every
@@ -13,7 +13,7 @@
 //! takes away one safeguard at a time, and the search finds the broken guarantee. `replay.rs` keeps the model
 //! true: it lets the runtime's commands through to a real server one by one, at random or so that each step of a
 //! small system is taken (`cover.rs`); each must be what the model sends next, and after each the documents must be
-//! the model's. The model includes `protocol/next.rs`, so
+//! the model's. The model includes `protocol/next_step.rs`, so
 //! it searches the engine's own decisions; any other change of the protocols belongs there, too.
 //! It does not cover windows, commands of several keys, `append_many` and transactions;
 //! removals from buckets are searched and not replayed, those from a parent are. It assumes that no command
@@ -27,9 +27,9 @@ mod bites;
 mod cover;
 mod edit;
 mod gate;
-#[path = "../../bucket-runtime/src/protocol/next.rs"]
+#[path = "../../bucket-runtime/src/protocol/next_step.rs"]
 #[allow(dead_code, reason = "the model has no items of unequal size")]
-mod next;
+mod next_step;
 mod outlier;
 mod properties;
 mod replay;

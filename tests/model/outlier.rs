@@ -1,9 +1,9 @@
-//! A push to a parent: what `outlier/write/push.rs`, `identified.rs` and `insert.rs` do, with small numbers
+//! A push to a parent: what `outlier/write/push.rs`, `push_unique.rs` and `insert.rs` do, with small numbers
 //! instead of documents.
 
 use crate::{
     batch::{Batch, NewestBucket},
-    next::Answer,
+    next_step::Answer,
     server::{Item, Rules, Server, Statement, holds_any},
 };
 

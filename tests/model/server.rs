@@ -1,6 +1,6 @@
 //! The server: buckets of one key, a parent, and statements that are each carried out at one moment.
 
-use crate::{next::Answer, properties::ITEMS};
+use crate::{next_step::Answer, properties::ITEMS};
 
 /// An item, by its number in the whole system.
 pub(crate) type Item = u8;

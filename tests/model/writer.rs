@@ -3,7 +3,7 @@
 use crate::{
     batch::{Batch, NewestBucket},
     edit::{Change, Editing},
-    next::Answer,
+    next_step::Answer,
     outlier::Pushing,
     server::{Item, Rules, Server, Statement},
     system::Config,

@@ -16,7 +16,7 @@ use super::verdict::arrays::figures::{figures, reason};
 use super::verdict::flat::figures::capacity_table;
 use crate::report::Report;
 
-/// What to do about windows that mostly have a single item.
+/// The advice for windows that mostly have a single item.
 const LONGER_WINDOWS: &str = "no capacity fills these buckets, since at least half of the windows have a single item: \
     take longer windows, in another collection (a collection keeps the length of its windows)";
 

@@ -38,7 +38,7 @@ pub(super) struct Hints {
     pub(super) array: Option<String>,
 }
 
-/// What is known of a collection once it has been read.
+/// The facts about a collection once it has been read.
 #[derive(Debug)]
 pub(super) struct Known<'k> {
     pub(super) shape: &'k DocumentShape,
@@ -50,12 +50,12 @@ pub(super) struct Known<'k> {
     pub(super) is_all: bool,
 }
 
-/// What a collection is.
+/// The kind of a collection, with its facts.
 #[derive(Debug, PartialEq)]
 pub(super) enum Subject {
-    /// Its documents are buckets.
+    /// A collection of buckets.
     Buckets(BucketLayout),
-    /// Its documents hold this array, which grows.
+    /// A collection whose documents hold this array, which grows.
     Arrays(ArrayLayout),
     /// Each document is an item.
     Flat(FlatLayout),
@@ -63,7 +63,7 @@ pub(super) enum Subject {
     Unclear,
 }
 
-/// What to correct before the struct reads every document: the few that differ from all others.
+/// The corrections that let the struct read every document: of the few that differ from all others.
 pub(super) fn corrections(shape: &DocumentShape, subject: &Subject) -> Vec<String> {
     let documents = shape.documents;
     let keys = |names: &[String]| -> Vec<(String, &[ValueKind])> {
@@ -122,7 +122,7 @@ fn strays(value: &ValueShape, types: &[ValueKind], of: u64) -> String {
     all.collect::<Vec<_>>().join(" and ")
 }
 
-/// What the collection is, and the candidates that were weighed, as lines of text.
+/// The kind of the collection, and the candidates that were weighed, as lines of text.
 pub(super) fn find(known: &Known<'_>, hints: &Hints) -> Result<(Subject, Vec<String>), Refusal> {
     check_hints(known.shape, hints)?;
     if hints.array.is_none()

@@ -87,7 +87,7 @@ impl GrowthPicture {
             .find_map(|document| document.growth.as_ref())
     }
 
-    /// What tells the age of the documents, or why nothing does.
+    /// The field that tells the age of the documents, or the reason why none does.
     pub(super) fn age(&self) -> String {
         match (&self.since, self.known()) {
             (Some(since), Some(_)) => format!("age by {since}"),

@@ -57,7 +57,7 @@ pub(super) struct OutlierPlan<'s> {
     pub(super) threshold: u64,
 }
 
-/// What to do with a collection.
+/// The choice for a collection.
 #[derive(Debug)]
 pub(super) enum Choice<'s> {
     Leave,

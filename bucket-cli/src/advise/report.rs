@@ -9,7 +9,7 @@ use super::picture::Picture;
 /// The heading of what few documents have, and no struct reads.
 pub(super) const CORRECTIONS: &str = "to correct, since the struct reads the other documents alone";
 
-/// What was found out about a collection.
+/// The findings about a collection.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     pub(super) namespace: String,
@@ -22,7 +22,7 @@ pub(super) struct Findings {
     pub(super) verdict: String,
     /// The candidates for key, time and array that were weighed.
     pub(super) weighed: Vec<String>,
-    /// What to correct before the struct reads every document.
+    /// The corrections that let the struct read every document.
     pub(super) corrections: Vec<String>,
     pub(super) figures: Vec<String>,
     pub(super) code: Code,
@@ -57,7 +57,7 @@ impl Findings {
         lines
     }
 
-    /// What the collection is.
+    /// The kind of the collection, in a sentence.
     pub(super) fn holds(&self) -> String {
         match self.read {
             0 => format!("it is {}", self.kind),

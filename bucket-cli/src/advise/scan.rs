@@ -13,11 +13,11 @@ use super::shape::{DocumentShape, fields};
 /// So many documents are kept whole, to see how bucket ids are made.
 const EXAMPLES: usize = 100;
 
-/// They take at most so many bytes.
+/// The maximum size of these documents together.
 const EXAMPLE_BYTES: u64 = 16 << 20;
 
 /// So many keys are told apart.
-const MOST_KEYS: usize = 200_000;
+const MAX_KEYS: usize = 200_000;
 
 /// The documents that were read.
 #[derive(Debug, Default)]
@@ -94,7 +94,7 @@ impl Scan {
 
     fn count_key(&mut self, document: &RawDocument) {
         let key = key_hash(document, &self.key);
-        let is_full = self.keys.len() >= MOST_KEYS;
+        let is_full = self.keys.len() >= MAX_KEYS;
         match self.keys.get_mut(&key) {
             Some(n) => *n += 1,
             None if is_full => {}
@@ -114,7 +114,7 @@ impl Scan {
     pub(super) fn has_all_keys(&self, key: &[String]) -> bool {
         let has_all = match self.counted_field(key) {
             Some(value) => value.distinct().is_some(),
-            None => !self.key.is_empty() && self.keys.len() < MOST_KEYS,
+            None => !self.key.is_empty() && self.keys.len() < MAX_KEYS,
         };
         let items: u64 = self.items_per_key(key).sum();
         // A few documents may have no key.

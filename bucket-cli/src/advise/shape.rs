@@ -9,13 +9,13 @@ use bucket_runtime::bson::{RawBsonRef, RawDocument};
 use self::value::ValueShape;
 
 /// Further names are only counted: so many fields are data, not a struct.
-const MOST_FIELDS: usize = 1000;
+const MAX_FIELDS: usize = 1000;
 
 /// The distinct values of so many fields at the top are counted; any of them may be the key.
 const COUNTED_FIELDS: usize = 64;
 
 /// A document with more fields, most of which it lacks, is a map: its names are data.
-const MOST_IN_STRUCT: usize = 40;
+const MAX_IN_STRUCT: usize = 40;
 
 /// A field, by its stored name.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ impl DocumentShape {
         for (at, (name, value)) in fields(document).enumerate() {
             let place = match self.place(at, name) {
                 Some(place) => place,
-                None if self.fields.len() == MOST_FIELDS => {
+                None if self.fields.len() == MAX_FIELDS => {
                     self.is_cut = true;
                     continue;
                 }
@@ -94,7 +94,7 @@ impl DocumentShape {
     pub(super) fn is_map(&self) -> bool {
         let is_sparse = |field: &&FieldShape| field.value.seen * 2 < self.documents;
         let sparse = self.fields.iter().filter(is_sparse).count();
-        let has_many = self.fields.len() > MOST_IN_STRUCT && sparse * 2 > self.fields.len();
+        let has_many = self.fields.len() > MAX_IN_STRUCT && sparse * 2 > self.fields.len();
         let has_odd = self.fields.iter().any(|field| is_odd(&field.name));
         has_many || has_odd || self.is_cut || self.fields.is_empty()
     }

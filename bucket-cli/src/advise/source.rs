@@ -39,7 +39,7 @@ pub(super) struct Source {
     is_all: bool,
 }
 
-/// What the server says of a collection.
+/// The type of a collection, as the server says.
 #[derive(Debug, PartialEq)]
 pub(super) enum CollectionType {
     Plain,

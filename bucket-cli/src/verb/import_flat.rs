@@ -11,7 +11,7 @@ use crate::progress::Progress;
 use crate::report::{Report, counted};
 
 /// How many documents that cannot be read are listed at most.
-const LISTED: usize = 10_000;
+const MAX_LISTED: usize = 10_000;
 
 /// Move a flat collection, one document per item, into buckets
 #[derive(Debug, Args)]
@@ -41,7 +41,7 @@ impl Verb for ImportFlat {
         let mut import = import.on_progress(|at| progress.set_of(at.stored, at.found));
         if is_dry || self.skip_unreadable {
             import = import.skip_unreadable(|error| {
-                if listed.len() < LISTED {
+                if listed.len() < MAX_LISTED {
                     listed.push(error.to_string());
                 }
             });

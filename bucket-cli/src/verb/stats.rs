@@ -90,7 +90,7 @@ impl Stats {
     }
 }
 
-/// What is known of a collection.
+/// The facts about a collection.
 #[derive(Debug)]
 struct Figures {
     lines: Vec<String>,

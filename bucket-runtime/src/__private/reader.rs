@@ -90,7 +90,7 @@ impl ElementReader<'_> {
         fields.try_for_each(|(names, slot)| slot.end(names[0]))
     }
 
-    /// What `bson` says about such bytes.
+    /// The error that `bson` gives for such bytes.
     fn refuse(&self, Malformed: Malformed) -> ReadError {
         match bytes::read::<IgnoredAny>(self.0) {
             Err(error) => ReadError::custom(bytes::reason(&error)),
@@ -183,7 +183,7 @@ mod tests {
         }
     }
 
-    /// What our code, and what serde's derive, make of the bytes.
+    /// The bytes as our code reads them, and as serde's derive does.
     fn both(bytes: &[u8]) -> [Result<Trade, String>; 2] {
         let ours = bytes::read::<ReadElement<Trade>>(bytes);
         let serde = bytes::read::<Trade>(bytes).map_err(|error| error.to_string());

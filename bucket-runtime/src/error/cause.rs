@@ -6,7 +6,7 @@ use mongodb::error::{Error as DriverError, ErrorKind, WriteConcernError, WriteFa
 use super::code::Code;
 
 /// Longer texts are cut to this many characters.
-const LONGEST: usize = 500;
+const MAX_LENGTH: usize = 500;
 
 /// The driver's error in one line: the code's name and number, and the message.
 pub(crate) fn of_driver(error: &DriverError) -> String {
@@ -64,7 +64,7 @@ pub(super) fn line(text: &str) -> String {
     let words = text.split(|c: char| c.is_whitespace() || c.is_control());
     let words = words.filter(|word| !word.is_empty());
     let mut line = words.collect::<Vec<_>>().join(" ");
-    if let Some((end, _)) = line.char_indices().nth(LONGEST) {
+    if let Some((end, _)) = line.char_indices().nth(MAX_LENGTH) {
         line.truncate(end);
         line.push('…');
     }
@@ -149,6 +149,6 @@ mod tests {
 
     #[test]
     fn a_long_text_is_cut() {
-        assert_eq!(line(&"ä".repeat(10_000)).chars().count(), LONGEST + 1);
+        assert_eq!(line(&"ä".repeat(10_000)).chars().count(), MAX_LENGTH + 1);
     }
 }

@@ -1,16 +1,16 @@
 //! Writing parents, and items in them and in their extras.
 
-mod combined;
+mod append_extras;
+mod combine_pushes;
 mod delete;
 mod edit;
-mod extend;
-mod identified;
 mod insert;
 mod push;
 mod push_many;
+mod push_unique;
 mod update;
 mod upsert;
 mod waiting_items;
 
-pub(super) use self::identified::ITEMS_PER_COMPARISON;
 pub use self::push_many::PushManyError;
+pub(super) use self::push_unique::ITEMS_PER_COMPARISON;

@@ -1,6 +1,6 @@
 //! The table of [`next`] in words and as conditions: a test walks it, and the docs of the module show it.
 
-use super::next::{Answer, Answer::*, Facts, Known, Next, next};
+use super::next_step::{Answer, Answer::*, Facts, Known, Next, next};
 
 /// A row: the answer, when the row holds (in words, and as a condition), and what comes next (likewise).
 type Row = (
@@ -180,6 +180,9 @@ fn the_table_stands_in_the_docs_of_the_module() {
         format!("//! | {} | {when} | {then} |\n", answers.join("; ")).replace("|  |", "| |")
     });
     let table: String = rows.collect();
-    let text = include_str!("next.rs");
-    assert!(text.contains(&table), "next.rs has to contain\n{table}");
+    let text = include_str!("next_step.rs");
+    assert!(
+        text.contains(&table),
+        "next_step.rs has to contain\n{table}"
+    );
 }

@@ -82,7 +82,7 @@ impl Target<'_> {
         }))
     }
 
-    /// What the database's list says of the collection, or view.
+    /// The entry of the collection, or view, in the database's list.
     pub(crate) async fn find_listed(self) -> Result<Option<Document>> {
         let named = doc! { "name": self.server.collection().name() };
         let cursor = self

@@ -12,7 +12,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(4);
 const MAX_DOUBLINGS: u32 = 4;
 
 /// A round trip that took longer waited for something else than other writers, such as a new primary.
-const LONGEST_TRIP: Duration = Duration::from_millis(100);
+const MAX_TRIP: Duration = Duration::from_millis(100);
 
 /// Waits for a random time before a further try, so that writers that collided once do not collide again.
 /// The second try does not wait: the bucket that won the race is there by then.
@@ -34,7 +34,7 @@ pub(crate) async fn pause_after(tries: u32, last_trip: Duration) {
 /// The longest pause after so many tries; none after the first.
 fn longest_pause(tries: u32, last_trip: Duration) -> Option<Duration> {
     let doublings = tries.checked_sub(2)?.min(MAX_DOUBLINGS);
-    Some(last_trip.clamp(FIRST_PAUSE, LONGEST_TRIP) * (1 << doublings))
+    Some(last_trip.clamp(FIRST_PAUSE, MAX_TRIP) * (1 << doublings))
 }
 
 /// A random time up to this one.

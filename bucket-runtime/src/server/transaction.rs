@@ -23,10 +23,10 @@ use crate::{
 
 /// How long a transaction is retried; the server aborts one that is not committed after 60 seconds
 /// (`transactionLifetimeLimitSeconds`).
-const LONGEST_TRANSACTION: Duration = Duration::from_secs(150);
+const MAX_TRANSACTION: Duration = Duration::from_secs(150);
 
 /// The longest pause between two attempts.
-const LONGEST_RACE_PAUSE: Duration = Duration::from_millis(500);
+const MAX_RACE_PAUSE: Duration = Duration::from_millis(500);
 
 /// The body of a transaction, between its begin and its commit.
 pub(crate) trait Attempt: Send + Sync + 'static {
@@ -93,7 +93,7 @@ async fn is_in_transaction(server: &Server, session: &mut ClientSession) -> Resu
     }
 }
 
-/// What a session has seen. What begins after it, in another session, sees as much.
+/// The times that a session has seen. A session that begins with them sees as much.
 #[derive(Default)]
 struct CausalTime {
     cluster: Option<ClusterTime>,
@@ -175,7 +175,7 @@ async fn commit_or_retry<A: Attempt>(
     attempt: &A,
     session: &mut ClientSession,
 ) -> Result<A::Output> {
-    let end = Instant::now() + LONGEST_TRANSACTION;
+    let end = Instant::now() + MAX_TRANSACTION;
     let mut pause = Duration::from_millis(1);
     loop {
         let error = match attempt.attempt(session).await {
@@ -197,7 +197,7 @@ async fn commit_or_retry<A: Attempt>(
         }
         call::again();
         tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(LONGEST_RACE_PAUSE);
+        pause = (pause * 2).min(MAX_RACE_PAUSE);
         let again = begin::<A>(session).await;
         again.map_err(|error| server.target().read_error(error))?;
     }
@@ -205,7 +205,7 @@ async fn commit_or_retry<A: Attempt>(
 
 /// A commit whose answer was lost is sent again: the server carries it out once.
 async fn commit(server: &Server, session: &mut ClientSession) -> Result<(), DriverError> {
-    let end = Instant::now() + LONGEST_TRANSACTION;
+    let end = Instant::now() + MAX_TRANSACTION;
     loop {
         match server.send(Request::Commit, Some(&mut *session)).await {
             Err(error)

@@ -45,7 +45,7 @@ fn from_slice<T>(_: &[u8]) -> Result<T, DriverError> {
     unreachable!("bson has `from_slice` or `deserialize_from_slice`")
 }
 
-/// What is wrong with a document, without the words that the driver and bson 3 put around ours and serde's.
+/// The fault of a document, without the words that the driver and bson 3 put around ours and serde's.
 pub(crate) fn reason(error: &DriverError) -> String {
     if let Some(text) = error.get_custom::<String>() {
         return text.clone();

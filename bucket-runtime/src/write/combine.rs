@@ -1,5 +1,5 @@
 //! Combining: appends that wait at the same time in one handle share commands, and so do pushes
-//! (`outlier/write/combined.rs`).
+//! (`outlier/write/combine_pushes.rs`).
 //!
 //! A handle has a queue for each key (`write/combine/queue.rs`). While fewer than four commands are in flight, a
 //! task takes what is ready: one key with several waiting appends, or many keys with one each. Further appends

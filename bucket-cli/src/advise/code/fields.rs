@@ -17,7 +17,7 @@ pub(super) struct Special {
 }
 
 /// A struct has at most so many fields of its own; rarer ones go into a document.
-const MOST_FIELDS: usize = 64;
+const MAX_FIELDS: usize = 64;
 
 /// The fields of a struct, and lines for those that are not among them.
 #[derive(Debug)]
@@ -36,10 +36,10 @@ impl<'s> Selection<'s> {
         let all = members.iter().cloned();
         let (mut members, odd): (Vec<_>, Vec<_>) = all.partition(|member| !is_odd(&member.name));
         let mut rest: Vec<_> = odd.iter().map(|member| left_out(&member.name)).collect();
-        if members.len() > MOST_FIELDS {
+        if members.len() > MAX_FIELDS {
             let mut seen: Vec<_> = members.iter().map(|member| member.value.seen).collect();
             seen.sort_unstable_by(|a, b| b.cmp(a));
-            let least = seen[MOST_FIELDS];
+            let least = seen[MAX_FIELDS];
             members.retain(|member| is_needed(member) || member.value.seen > least);
             types.import("bucket_runtime::bson::Document");
             rest.extend([

@@ -7,7 +7,7 @@ use bucket_runtime::bson::{Bson, DateTime, Document};
 use crate::advise::scan::order::BucketTimes;
 
 /// So many of a hundred examples must be made in one way; a few may hold escaped texts or a stray document.
-const MOST: usize = 90;
+const MIN_PERCENT: usize = 90;
 
 /// Fields that every bucket of this library can have.
 const OURS: [&str; 6] = ["_id", "sealed", "capacity", "oversize", "newest", "window"];
@@ -107,7 +107,7 @@ fn items_and_count(buckets: &[Document]) -> Option<(String, String)> {
                 let length = bucket.get_array(items).map(|items| items.len() as u64);
                 length.is_ok() && bucket.get(count).and_then(number) == length.ok()
             };
-            if buckets.iter().filter(is_count).count() * 100 >= buckets.len() * MOST {
+            if buckets.iter().filter(is_count).count() * 100 >= buckets.len() * MIN_PERCENT {
                 return Some((items.clone(), count.clone()));
             }
         }
@@ -131,7 +131,7 @@ fn ids(buckets: &[Document], items: &str, count: &str) -> Option<IdLayout> {
         split.iter().filter(|(_, id)| made(id)).collect()
     };
     let mut ways = split.iter().map(alike);
-    let alike = ways.find(|alike| alike.len() * 100 >= buckets.len() * MOST)?;
+    let alike = ways.find(|alike| alike.len() * 100 >= buckets.len() * MIN_PERCENT)?;
     let (_, first) = alike.first().filter(|(_, id)| !id.key.is_empty())?;
     let numbered: Option<Vec<_>> = alike
         .iter()
@@ -207,7 +207,7 @@ fn id_text(value: &Bson) -> Option<String> {
     }
 }
 
-/// What the digits at the end of the ids mean.
+/// The meaning of the digits at the end of the ids.
 fn ordinal(buckets: &[(&Document, u64)], digits: usize, items: &str) -> Option<IdOrdinal> {
     let windows: Option<Vec<u64>> = buckets
         .iter()
@@ -249,7 +249,7 @@ fn time_field(buckets: &[(&Document, u64)], items: &str) -> Option<String> {
     let elements = || all.iter().flat_map(|(elements, _)| elements);
     let is_usual = |name: &&String| {
         let timed = elements().filter(|element| element.get_datetime(name).is_ok());
-        timed.count() * 100 >= elements().count() * MOST
+        timed.count() * 100 >= elements().count() * MIN_PERCENT
     };
     let agreeing = |name: &&String| {
         let agrees = |(elements, number): &&(Vec<Document>, u64)| {

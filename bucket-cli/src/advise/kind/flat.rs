@@ -6,7 +6,7 @@ use super::key::{can_be_key, index_by, marks, values};
 use super::{DATE, Hints, Known, check_exists, has_dates, is_time_name};
 use crate::advise::figures::percent;
 use crate::advise::refusal::Refusal;
-use crate::advise::shape::value::MOST_DISTINCT;
+use crate::advise::shape::value::MAX_DISTINCT;
 use crate::advise::shape::{DocumentShape, FieldShape};
 
 /// A field with so many times the values of another tells series apart better.
@@ -66,7 +66,7 @@ pub(in crate::advise) fn weigh(
 /// The field that is marked best, unless one that is marked nearly as well has far more values.
 fn best<'s>(candidates: &[KeyCandidate<'s>]) -> Option<&'s FieldShape> {
     let fit = candidates.iter().filter_map(|candidate| {
-        let values = candidate.field.value.distinct().unwrap_or(MOST_DISTINCT);
+        let values = candidate.field.value.distinct().unwrap_or(MAX_DISTINCT);
         Some((*candidate.marks.as_ref().ok()?, values, candidate.field))
     });
     let best = fit.reduce(|best, other| {

@@ -4,7 +4,7 @@ use bucket_runtime::bson::Document;
 
 use super::{Known, strays};
 use crate::advise::figures::{counted, percent, thousands};
-use crate::advise::shape::value::{MOST_DISTINCT, ValueKind, ValueShape};
+use crate::advise::shape::value::{MAX_DISTINCT, ValueKind, ValueShape};
 use crate::advise::shape::{DocumentShape, FieldShape, is_odd};
 
 /// Words that name whatever has a series.
@@ -123,7 +123,7 @@ pub(super) fn values(value: &ValueShape, documents: u64) -> String {
             counted(distinct as u64, "value"),
             percent(distinct as u64, documents)
         ),
-        None => format!("more than {} values", thousands(MOST_DISTINCT as u64)),
+        None => format!("more than {} values", thousands(MAX_DISTINCT as u64)),
     }
 }
 

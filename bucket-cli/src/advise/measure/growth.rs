@@ -16,7 +16,7 @@ pub(in crate::advise) struct LargeDocument {
     pub(in crate::advise) bytes: u64,
     /// How it grew, if its age is known.
     pub(in crate::advise) growth: Option<Growth>,
-    /// Its `_id` as text, if the report may show it.
+    /// The document's `_id` as text, if the report may show it.
     pub(in crate::advise) id: Option<String>,
 }
 

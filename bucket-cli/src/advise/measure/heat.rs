@@ -8,7 +8,7 @@ use super::whole;
 const KEYS: usize = 10;
 
 /// A span of time has at most so many windows.
-const MOST_WINDOWS: i64 = 40;
+const MAX_WINDOWS: i64 = 40;
 
 /// Lengths of windows in milliseconds: a second, a minute, ten, an hour, six, a day, a week, 30 days, a year.
 const WIDTHS: [i64; 9] = [
@@ -53,7 +53,7 @@ pub(in crate::advise) struct HeatKeys {
     windows: usize,
 }
 
-/// What counts for the time of a bucket's items.
+/// A note on the time that counts for a bucket's items.
 pub(in crate::advise) const BY_FIRST: &str =
     " All items of a bucket count for the window of its first one.";
 
@@ -129,11 +129,11 @@ impl HeatKeys {
         };
         let (first, last) = (millis("first").min()?, millis("last").max()?);
         let is_narrow =
-            |width: &i64| last.div_euclid(*width) - first.div_euclid(*width) >= MOST_WINDOWS;
+            |width: &i64| last.div_euclid(*width) - first.div_euclid(*width) >= MAX_WINDOWS;
         let widest = WIDTHS[WIDTHS.len() - 1];
         let mut width = WIDTHS.into_iter().find(|width| !is_narrow(width));
         // Times may lie centuries apart.
-        let width = *width.get_or_insert((last.saturating_sub(first) / MOST_WINDOWS).max(widest));
+        let width = *width.get_or_insert((last.saturating_sub(first) / MAX_WINDOWS).max(widest));
         let ids = rows.iter().map(|row| row.get_document("_id").cloned());
         let keys = Self {
             ids: ids.collect::<Result<_, _>>().ok()?,

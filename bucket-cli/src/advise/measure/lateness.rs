@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 /// So many keys are told apart.
-const MOST_KEYS: usize = 100_000;
+const MAX_KEYS: usize = 100_000;
 
 /// How late items come, within each key.
 #[derive(Debug, Default, PartialEq)]
@@ -32,7 +32,7 @@ impl Lateness {
             let minute = minutes.entry((key, time.div_euclid(60_000))).or_default();
             *minute += 1;
             lateness.busiest_minute = lateness.busiest_minute.max(*minute);
-            if newest.len() == MOST_KEYS && !newest.contains_key(&key) {
+            if newest.len() == MAX_KEYS && !newest.contains_key(&key) {
                 continue;
             }
             let newest = newest.entry(key).or_insert(time);

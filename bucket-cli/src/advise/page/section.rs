@@ -6,7 +6,7 @@ use super::html::{escape, prose};
 #[derive(Debug, Default)]
 pub(super) struct Section {
     pub(super) title: String,
-    /// What the chart shows.
+    /// A sentence on the chart.
     pub(super) note: String,
     /// The chart, and what controls it.
     pub(super) chart: String,
@@ -27,7 +27,7 @@ pub(super) struct Row {
     pub(super) cells: Vec<String>,
     /// Whether it is what the report recommends.
     pub(super) is_recommended: bool,
-    /// What the slider shows of it.
+    /// The stop of the slider that shows this row.
     pub(super) stop: Option<Stop>,
 }
 

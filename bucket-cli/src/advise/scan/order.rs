@@ -9,7 +9,7 @@ use bucket_runtime::bson::RawDocument;
 use super::scalar_key_hash;
 
 /// So many keys are told apart.
-const MOST_KEYS: usize = 100_000;
+const MAX_KEYS: usize = 100_000;
 
 /// The bytes of a batch, which are those of about 600,000 buckets.
 const BATCH_BYTES: usize = 24 << 20;
@@ -170,7 +170,7 @@ impl Sorter {
     /// Goes on with the buckets of a key, in the order of their ids.
     fn count_key(&mut self, buckets: &mut [BucketBegin], ids: &Ids) -> Option<()> {
         let key = buckets.first()?.key;
-        if self.keys.len() == MOST_KEYS && !self.keys.contains_key(&key) {
+        if self.keys.len() == MAX_KEYS && !self.keys.contains_key(&key) {
             return None;
         }
         let end = self.keys.entry(key).or_insert_with(|| KeyEnd {

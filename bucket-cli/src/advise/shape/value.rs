@@ -15,16 +15,16 @@ const DEEPEST: usize = 5;
 const FEW_TEXTS: usize = 8;
 
 /// A longer text is not the name of a variant.
-const LONGEST_VARIANT: usize = 40;
+const MAX_VARIANT_LENGTH: usize = 40;
 
 /// An array of this size makes its document slow to read: a list of twenty such documents is more than half a megabyte.
 pub(in crate::advise) const HUGE_BYTES: u64 = 32 * 1024;
 
-/// What holds for all but one document in so many decides; that one has to be corrected.
+/// A property decides if it holds for all but one document in this many; that one has to be corrected.
 const STRAYS: u64 = 100;
 
 /// So many distinct values are told apart; a field with more has many.
-pub(in crate::advise) const MOST_DISTINCT: usize = 20_000;
+pub(in crate::advise) const MAX_DISTINCT: usize = 20_000;
 
 /// A type of values, as far as Rust's types tell them apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -171,7 +171,7 @@ impl ValueShape {
         let is_full = self.texts.len() == FEW_TEXTS;
         match self.texts.get_mut(text) {
             Some(n) => *n += 1,
-            None if is_full || text.len() > LONGEST_VARIANT => {
+            None if is_full || text.len() > MAX_VARIANT_LENGTH => {
                 self.has_many_texts = true;
                 self.texts.clear();
             }
@@ -184,7 +184,7 @@ impl ValueShape {
         let Some(hash) = scalar_hash(value) else {
             return;
         };
-        let is_full = self.distinct.len() == MOST_DISTINCT;
+        let is_full = self.distinct.len() == MAX_DISTINCT;
         match self.distinct.get_mut(&hash) {
             Some(n) => *n += 1,
             None if is_full => self.has_many = true,

@@ -19,7 +19,7 @@ use crate::advise::shape::value::{ValueKind, ValueShape};
 /// The capacity of buckets that take the items of huge arrays.
 const CAPACITY: u64 = 100;
 
-/// What was measured of documents with an array.
+/// Measurements of documents with an array.
 #[derive(Debug)]
 pub(in crate::advise) struct ArrayFacts<'f> {
     pub(in crate::advise) collection: &'f str,

@@ -9,7 +9,7 @@ use crate::advise::plan::{BucketPlan, Choice, Member, Origin, Verdict, members};
 use crate::advise::shape::DocumentShape;
 use crate::advise::verdict::flat::figures::busy_advice;
 
-/// What was measured of buckets.
+/// Measurements of buckets.
 #[derive(Debug)]
 pub(in crate::advise) struct BucketsFacts<'f> {
     pub(in crate::advise) collection: &'f str,
@@ -79,7 +79,7 @@ pub(in crate::advise) fn judge<'f>(facts: &BucketsFacts<'f>) -> Verdict<'f> {
     }
 }
 
-/// What breaks the guarantees, as far as it is seen without a struct.
+/// The breaches of the guarantees that show without a struct.
 fn found(facts: &BucketsFacts<'_>) -> String {
     let open = counted(facts.several_open.unwrap_or(0), "key");
     let mut all = counted(facts.fill.wrong_count, "wrong count");

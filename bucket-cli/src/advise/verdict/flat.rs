@@ -24,7 +24,7 @@ const WINDOWS: [u64; 7] = [60, 900, 3600, 21_600, 86_400, 604_800, 2_592_000];
 /// A window of the busiest key that brings fewer items is too short.
 const LEAST_PER_WINDOW: u64 = 20;
 
-/// What was measured of flat documents.
+/// Measurements of flat documents.
 #[derive(Debug)]
 pub(in crate::advise) struct FlatFacts<'f> {
     pub(in crate::advise) collection: &'f str,

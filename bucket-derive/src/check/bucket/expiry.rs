@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// The server takes seconds in 32 bits (MongoDB manual, "TTL Indexes").
-const MOST_SECONDS: u32 = i32::MAX as u32;
+const MAX_SECONDS: u32 = i32::MAX as u32;
 
 pub(super) fn check(model: &BucketModel<'_>, errors: &mut Errors) {
     check_span(model, errors);
@@ -24,7 +24,7 @@ fn check_span(model: &BucketModel<'_>, errors: &mut Errors) {
     };
     let text = span.value.value();
     let message = match length::seconds(&text) {
-        Ok(..=MOST_SECONDS) => return,
+        Ok(..=MAX_SECONDS) => return,
         Err(Wrong::Zero) => {
             format!("`{text}` is not a lifetime: all items would be removed at once")
         }

@@ -8,8 +8,8 @@ use mongodb::bson::{DateTime, RawDocumentBuf};
 use super::{
     line::Archived,
     put_back::{LineOutcome, put_back},
-    rebuild,
     refused_line::RefusedLine,
+    stored_fields,
 };
 use crate::{
     Bucket, Buckets, Result,
@@ -22,7 +22,7 @@ use crate::{
 const BUCKETS_PER_COMMAND: usize = 1000;
 
 /// How many refused lines are listed at most, since memory is bounded.
-const LISTED_REFUSED: usize = 10_000;
+const MAX_LISTED: usize = 10_000;
 
 /// The lines of an import.
 type Lines<'l> = Pin<Box<dyn Stream<Item = Result<String, Refusal>> + Send + 'l>>;
@@ -110,7 +110,7 @@ impl Imported {
             LineOutcome::AlreadyThere => self.already_there += 1,
             LineOutcome::Refused(line) => {
                 self.refused_lines += 1;
-                if self.refused.len() < LISTED_REFUSED {
+                if self.refused.len() < MAX_LISTED {
                     self.refused.push(line);
                 }
             }
@@ -178,7 +178,7 @@ impl<'l, T: Bucket> Import<'l, T> {
             };
             if let Some(mut before) = before.take() {
                 if before.shares_open_bucket(&bucket) && before.has_room() {
-                    rebuild::seal(&mut before.document);
+                    stored_fields::seal(&mut before.document);
                 }
                 importer.push(before).await?;
             }
@@ -224,7 +224,7 @@ impl<'l, T: Bucket> Importer<'l, T> {
             && bucket.has_room()
             && has_newer(&self.engine, &bucket).await?
         {
-            rebuild::seal(&mut bucket.document);
+            stored_fields::seal(&mut bucket.document);
         }
         let size = document_size(&bucket.document);
         if self.buckets.len() == BUCKETS_PER_COMMAND || self.bytes + size > COMMAND_BYTES {

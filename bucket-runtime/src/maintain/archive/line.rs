@@ -6,8 +6,8 @@ use mongodb::bson::{Bson, DateTime, Document};
 
 use super::{
     put_back::LineOutcome,
-    rebuild,
     refused_line::{RefusedLine, RefusedReason},
+    stored_fields,
 };
 use crate::{
     Bucket,
@@ -54,7 +54,7 @@ impl Archived {
             .get("_id")
             .and_then(Bson::as_str)
             .map(str::to_owned);
-        let elements = rebuild::elements(const { &T::SPEC }, &document).len() as u64;
+        let elements = stored_fields::elements(const { &T::SPEC }, &document).len() as u64;
         let (read, newest) = Self::check::<T>(number, document, open)
             .map_err(|why| refused(id.clone(), elements, not_a_bucket(why)))?;
         match (expired, newest) {
@@ -88,11 +88,11 @@ impl Archived {
             return Err(format!("it holds {} items, more than the capacity", items.len()).into());
         }
         check_windows(&scope, &items)?;
-        check_identities::<T>(rebuild::elements(scope.spec, &document))?;
+        check_identities::<T>(stored_fields::elements(scope.spec, &document))?;
         if document.contains_key(SEALED) {
-            rebuild::seal(&mut document);
+            stored_fields::seal(&mut document);
         }
-        rebuild::summarize(&scope, &mut document, &items)?;
+        stored_fields::summarize(&scope, &mut document, &items)?;
         let archived = Self {
             line,
             id,
@@ -105,7 +105,7 @@ impl Archived {
 
     /// The archived items as they are stored.
     pub(super) fn elements(&self) -> &[Bson] {
-        rebuild::elements(self.scope.spec, &self.document)
+        stored_fields::elements(self.scope.spec, &self.document)
     }
 
     /// Whether it takes further items.

@@ -4,8 +4,8 @@ use mongodb::bson::{RawDocumentBuf, doc};
 
 use super::{
     line::Archived,
-    rebuild,
     refused_line::{RefusedLine, RefusedReason},
+    stored_fields,
 };
 use crate::{
     Result,
@@ -39,7 +39,7 @@ pub(super) async fn put_back(engine: &Engine, mut archived: Archived) -> Result<
         let stored = found.first().map(|raw| exact_document(raw));
         let items = (stored.as_ref()).map(|stored| {
             let stored = stored.as_ref()?;
-            Some(rebuild::elements(archived.scope.spec, stored))
+            Some(stored_fields::elements(archived.scope.spec, stored))
         });
         let sent = match items {
             None => (target.insert(archived.document.clone(), None).await).map(|()| true),
@@ -60,7 +60,7 @@ pub(super) async fn put_back(engine: &Engine, mut archived: Archived) -> Result<
             Err(error) => Some(error),
         };
         match (error.as_ref()).and_then(|error| duplicate_index(error.driver()?)) {
-            Some(OPEN_INDEX) => rebuild::seal(&mut archived.document),
+            Some(OPEN_INDEX) => stored_fields::seal(&mut archived.document),
             Some(UNIQUE_INDEX) => return Ok(archived.refused(RefusedReason::Elsewhere)),
             Some("_id_") if is_taken => return Ok(archived.refused(RefusedReason::IdTaken)),
             Some("_id_") => is_taken = true,

@@ -221,13 +221,13 @@ impl Problem {
         })
     }
 
-    /// The same problem of an extras document.
+    /// This problem, of an extras document.
     pub(crate) fn in_extras(self) -> Self {
         let place = Place::Extras;
         Self { place, ..self }
     }
 
-    /// The same problem of a parent.
+    /// This problem, of a parent.
     pub(crate) fn in_parents(self) -> Self {
         let place = Place::Parents;
         Self { place, ..self }

@@ -31,7 +31,7 @@ pub trait ParentItemForm: ParentForm {
     /// The type that a stored item is deserialized into.
     type StoredItem: DeserializeOwned + Send + 'static;
 
-    /// What the read gives.
+    /// The item that the read gives.
     type Item: Send + 'static;
 
     /// The stored names of the fields to read, if not all.

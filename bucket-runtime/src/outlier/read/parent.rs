@@ -34,7 +34,7 @@ pub trait ParentForm: 'static {
     /// The type that a stored parent is deserialized into.
     type Stored: DeserializeOwned + Send + 'static;
 
-    /// What is read of the parent.
+    /// The parent in this form.
     type Document: Send + 'static;
 
     /// The fields of a parent to read, if not all.

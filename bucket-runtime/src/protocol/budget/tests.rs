@@ -92,7 +92,7 @@ proptest! {
         }
     }
 
-    /// What an existing bucket holds counts as what was added.
+    /// The bytes of an existing bucket count like those that were added.
     #[test]
     fn an_existing_bucket_goes_on_where_it_was_left(sizes in sizes(), at: proptest::sample::Index) {
         let scope = first();

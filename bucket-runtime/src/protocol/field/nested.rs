@@ -120,7 +120,7 @@ pub trait StructFields {
     const FIELDS: &'static Self::Fields;
 }
 
-/// Its fields at the path `P` of a `T`, for the paths of indexes: one message, whichever part is missing.
+/// The fields of a struct at the path `P` of a `T`, for the paths of indexes: one message, whichever part is missing.
 #[diagnostic::on_unimplemented(
     message = "the fields inside `{Self}` are not known",
     label = "`Fields` is not implemented for this type or what it is a list of, or the field is stored by `with`",

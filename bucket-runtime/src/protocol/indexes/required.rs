@@ -57,7 +57,7 @@ impl fmt::Display for RequiredIndex {
     }
 }
 
-/// What MongoDB's shell takes to create an index: its fields, and its options except these.
+/// The arguments with which MongoDB's shell creates an index: its fields, and its options except these.
 pub(crate) fn arguments(model: &IndexModel, without: &[&str]) -> Option<String> {
     let mut options: Document = bytes::read(&bytes::write(model).ok()?).ok()?;
     let keys = options.remove("key")?;

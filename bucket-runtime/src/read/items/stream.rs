@@ -24,7 +24,7 @@ pub trait ItemForm: 'static {
     /// The type that a stored element is read into.
     type Stored: OfElement<Self::Of> + Send + 'static;
 
-    /// What the read gives.
+    /// The item that the read gives.
     type Item: Send + 'static;
 
     /// The stored names of the fields to read, if not all.

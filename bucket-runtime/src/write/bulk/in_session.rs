@@ -24,7 +24,7 @@ use crate::{
 
 /// How many keys (or time windows) a load in a session has at most. Each takes a round trip, and the server ends a
 /// transaction after a minute.
-const MOST_KEYS: usize = 1000;
+const MAX_KEYS: usize = 1000;
 
 /// The items of a load that belong to one transaction, by key.
 pub(super) struct LoadInSession {
@@ -64,12 +64,12 @@ impl LoadInSession {
             self.keys.push((scope, Vec::new()));
         }
         self.keys[place].1.push(entry);
-        if self.bytes <= COMMAND_BYTES && self.keys.len() <= MOST_KEYS {
+        if self.bytes <= COMMAND_BYTES && self.keys.len() <= MAX_KEYS {
             return Ok(());
         }
         let too_large = Kind::LoadTooLarge {
             bytes: COMMAND_BYTES,
-            keys: MOST_KEYS,
+            keys: MAX_KEYS,
         };
         Err(self.engine.server.target().error(too_large))
     }

@@ -41,15 +41,15 @@ pub(super) struct Step {
     pub(super) hint: Option<&'static str>,
 }
 
-/// What becomes of the items.
+/// A change of some items.
 pub(crate) enum ItemChange {
-    /// They go, and with them the bytes that they took beyond their shares.
+    /// The items go, and with them the bytes that they took beyond their shares.
     Removed { freed: i64 },
     /// These elements take their places.
     Replaced(Vec<Bson>),
 }
 
-/// What becomes of the items, unless there is nothing to change, and a value for each of them.
+/// The change of the items, unless there is nothing to change, and a value for each of them.
 pub(crate) type Planned<O> = (Option<ItemChange>, Vec<O>);
 
 /// Plans.

@@ -12,7 +12,7 @@ use crate::{
     protocol::{
         budget::Budget,
         command::{Update, identity},
-        next::Answer,
+        next_step::Answer,
         query::Query,
     },
     read::reader::Reader,

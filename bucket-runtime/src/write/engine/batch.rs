@@ -15,8 +15,8 @@ use crate::{
     error::Kind,
     protocol::{
         command::{AppendedItems, IndexedScope, Update, identity},
-        next::is_contended,
         next_id::next_id,
+        next_step::is_contended,
         pack::Packer,
     },
     server::wire::Response,

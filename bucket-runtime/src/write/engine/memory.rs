@@ -6,7 +6,7 @@
 //!
 //! So a handle remembers the newest bucket of the keys that it wrote last, and fills it by its id, with the hint
 //! `_id_`: that passes nothing, and only openings are left, of which a larger capacity needs fewer. What is remembered
-//! may be out of date. The statement's filter decides, and a refusal leads to the open index (`protocol/next.rs`). Such
+//! may be out of date. The statement's filter decides, and a refusal leads to the open index (`protocol/next_step.rs`). Such
 //! a statement does not name `bucket_open`, whose name stands for the capacity; a change of the capacity seals all
 //! buckets that a handle may remember as open. It remembers only what a statement of its own has shown: a bucket that was
 //! read may be of another capacity.
@@ -23,7 +23,7 @@ use super::{Batch, Engine, NewestBucket};
 /// forgotten. At most twice as many are kept, and each takes some 200 bytes.
 const KEYS: usize = 10_000;
 
-/// What a handle knows of the keys that it wrote last, by the prefix of their ids. It may be out of date
+/// The newest buckets of the keys that a handle wrote last, by the prefix of their ids. An entry may be out of date
 /// at any time: then the server refuses the statement that was built on it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Memory(Arc<Mutex<Generations>>);
@@ -61,7 +61,7 @@ impl Engine {
 }
 
 impl Memory {
-    /// What is known of the key.
+    /// The key's newest bucket, if it is remembered.
     fn recall(&self, prefix: &str) -> NewestBucket {
         self.with_key(prefix, |known| known.clone())
     }

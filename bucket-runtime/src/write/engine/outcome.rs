@@ -8,7 +8,7 @@ use crate::{
     error::{duplicate_index, is_impossible_id},
     protocol::{
         budget::Budget,
-        next::{Answer, Facts, Known, Next, next},
+        next_step::{Answer, Facts, Known, Next, next},
     },
     schema::names::{OPEN_INDEX, UNIQUE_INDEX},
 };

@@ -36,7 +36,7 @@ const STRAYS: u64 = 8;
 /// of memory, so they cost hardly more than a small one.
 const WORTHWHILE_BYTES: u64 = 4096;
 
-/// What the lengths of a collection's arrays look like.
+/// The shape of the distribution of array lengths.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::advise) enum Distribution {
     /// A few documents are far longer than all others, and hardly any are between: this threshold sets them apart.
@@ -127,7 +127,7 @@ mod tests {
     use super::Distribution;
     use crate::advise::measure::lengths::{LengthGroup, Lengths};
 
-    /// What arrays of these lengths look like, each so many times; an item takes 20 bytes.
+    /// The distribution of arrays of these lengths, each with its number of arrays; an item takes 20 bytes.
     fn found(lengths: impl IntoIterator<Item = (u64, u64)>) -> Distribution {
         let groups = lengths.into_iter().map(|(length, documents)| LengthGroup {
             length,

@@ -7,7 +7,7 @@ use crate::advise::measure::capacity::Simulated;
 use crate::advise::measure::keys::ItemsPerKey;
 use crate::advise::measure::lateness::Lateness;
 
-/// What was counted; the capacities side by side, if they were simulated.
+/// The counts; and the capacities side by side, if they were simulated.
 pub(super) fn figures(
     facts: &FlatFacts<'_>,
     simulated: Option<&[Simulated]>,

@@ -43,7 +43,7 @@ pub(super) enum ItemPlace {
     Extras(Selection),
 }
 
-/// What a step changed, and whether the parent may have extras.
+/// The changes of a step, and whether the parent may have extras.
 pub(super) struct Edited<O> {
     pub(super) values: Vec<O>,
     has_extras: bool,

@@ -58,7 +58,7 @@ impl System {
         }
     }
 
-    /// What remains after the tasks at these places have gone on, one after the other.
+    /// The system after the tasks at these places have gone on, one after the other.
     fn after(keys: &'static [&'static str], gives_up: bool, path: &[usize]) -> Self {
         let mut system = Self::new(keys, gives_up);
         path.iter().for_each(|at| system.go_on(*at));
@@ -142,7 +142,7 @@ impl System {
         drop(key);
     }
 
-    /// What can happen from here depends on nothing else.
+    /// All that decides what can happen from here.
     fn signature(&self) -> String {
         let tasks = self.tasks.iter().map(|task| match task {
             Task::Push(item) => format!("push {item}"),

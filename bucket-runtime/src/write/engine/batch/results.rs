@@ -55,7 +55,7 @@ impl<W> Batch<W> {
         self.retry_state.is_own = true;
     }
 
-    /// What the commands have shown of the newest bucket.
+    /// The newest bucket, as far as the commands have shown it.
     pub(crate) fn shown_bucket(self) -> NewestBucket {
         match self.retry_state.is_own {
             true => self.newest_bucket,
