@@ -5,10 +5,11 @@ use std::{fs, path::Path};
 use crate::sources::{of_package, sources};
 
 /// The lines of code that each crate may have: no blank lines, comments or tests.
-const BUDGETS: [(&str, usize); 4] = [
+const BUDGETS: [(&str, usize); 5] = [
     ("bucket-runtime", 25_982),
     ("bucket-derive", 6_464),
-    ("bucket-cli", 7_868),
+    ("bucket-advise", 6_555),
+    ("bucket-cli", 1_312),
     ("bucket-testkit", 1_793),
 ];
 

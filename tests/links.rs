@@ -26,8 +26,9 @@ const CRATES: [(&str, &str); 2] = [
 ];
 
 /// The READMEs that link to the guide, each with the path from it to the repository's root.
-pub const READMES: [(&str, &str); 4] = [
+pub const READMES: [(&str, &str); 5] = [
     ("README.md", ""),
+    ("bucket-advise/README.md", "../"),
     ("bucket-cli/README.md", "../"),
     ("bucket-derive/README.md", "../"),
     ("bucket-testkit/README.md", "../"),

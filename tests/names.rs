@@ -33,6 +33,11 @@ fn no_private_type_name_stands_twice_in_the_command_line() {
 }
 
 #[test]
+fn no_private_type_name_stands_twice_in_the_advice() {
+    check("bucket-advise");
+}
+
+#[test]
 fn no_private_type_name_stands_twice_in_the_testkit() {
     check("bucket-testkit");
 }
@@ -155,6 +160,7 @@ fn a_private_items_comment_is_read_without_its_neighbours() {
     let crates = [
         "bucket-runtime",
         "bucket-derive",
+        "bucket-advise",
         "bucket-cli",
         "bucket-testkit",
     ];

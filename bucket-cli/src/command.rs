@@ -2,24 +2,13 @@
 
 use std::io::Write;
 
+use bucket_advise::__private::{FAILED, Failure, PROBLEMS, USAGE, WELL};
 use bucket_runtime::mongodb::options::ClientOptions;
 use bucket_runtime::mongodb::{Client, Database};
 
 use crate::arguments::Arguments;
 use crate::target::Target;
-use crate::verb::{Command, Failure};
-
-/// All is well.
-pub(crate) const WELL: u8 = 0;
-
-/// There are problems.
-pub(crate) const PROBLEMS: u8 = 1;
-
-/// The arguments are wrong.
-pub(crate) const USAGE: u8 = 2;
-
-/// A call failed.
-pub(crate) const FAILED: u8 = 3;
+use crate::verb::Command;
 
 /// Carries out a command on each struct that it names, and returns the exit
 /// code.

@@ -1,11 +1,9 @@
 #![doc = "[guide]: bucket_runtime::guide::command_line"]
 #![doc = include_str!("../README.md")]
 
-mod advise;
 mod arguments;
 mod command;
 mod dispatch;
-mod progress;
 mod report;
 mod target;
 mod verb;
@@ -13,9 +11,9 @@ mod verb;
 use std::ffi::OsString;
 use std::io::Write;
 
+use bucket_advise::__private::explain;
 use clap::Parser;
 
-use self::advise::BucketArguments;
 use self::arguments::Arguments;
 use self::target::Target;
 
@@ -54,40 +52,13 @@ macro_rules! target {
 pub mod __private {
     pub use crate::dispatch::{Of, OfBucket, OfOutlier};
     pub use crate::target::Target;
-    pub use crate::{advise, bucket, main, run};
+    pub use crate::{main, run};
 }
 
 /// Carries out the command of the process.
 #[doc(hidden)]
 pub async fn main(uri: &str, targets: Vec<Target>) -> u8 {
     run(uri, &targets, std::env::args_os(), &mut std::io::stdout()).await
-}
-
-/// Carries out the command of the process, as the binary `bucket`.
-#[doc(hidden)]
-pub fn bucket() -> u8 {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    match runtime {
-        Ok(runtime) => runtime.block_on(advise(std::env::args_os(), &mut std::io::stdout())),
-        Err(error) => {
-            eprintln!("error: {error}");
-            command::FAILED
-        }
-    }
-}
-
-/// Carries out a command of the binary `bucket`.
-#[doc(hidden)]
-pub async fn advise(
-    arguments: impl IntoIterator<Item = OsString>,
-    out: &mut (dyn Write + Send),
-) -> u8 {
-    match BucketArguments::try_parse_from(arguments) {
-        Ok(arguments) => advise::carry_out(arguments, out).await,
-        Err(help) => explain(&help),
-    }
 }
 
 /// Carries out a command.
@@ -102,10 +73,4 @@ pub async fn run(
         Ok(arguments) => command::carry_out(uri, targets, arguments, out).await,
         Err(help) => explain(&help),
     }
-}
-
-/// Prints a help, or why the arguments are wrong, to the terminal in its colours.
-fn explain(help: &clap::Error) -> u8 {
-    let _ = help.print();
-    u8::try_from(help.exit_code()).unwrap_or(command::USAGE)
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use bucket_advise::__private::counted;
 use bucket_runtime::{Problem, ProblemKind, bson::Bson};
 use serde_json::{Value, json};
 
@@ -207,20 +208,4 @@ fn values(problems: &[Problem]) -> Vec<Value> {
 /// The kind of a problem as one word.
 fn name(kind: ProblemKind) -> String {
     format!("{kind:?}")
-}
-
-/// A number of things, such as "1 item" and "2,000 items".
-pub(crate) fn counted(n: u64, thing: &str) -> String {
-    match n {
-        1 => format!("1 {thing}"),
-        _ => format!("{} {thing}s", thousands(n)),
-    }
-}
-
-/// A number with commas, such as 1,234,567.
-pub(crate) fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let groups = digits.as_bytes().rchunks(3).rev();
-    let groups: Vec<_> = groups.map(String::from_utf8_lossy).collect();
-    groups.join(",")
 }

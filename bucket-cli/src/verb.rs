@@ -11,19 +11,14 @@ mod shard;
 mod stats;
 mod verify;
 
-use std::error::Error;
 use std::future::{Future, ready};
 
-use bucket_runtime::bson::Document;
-use bucket_runtime::mongodb::{Collection, Database};
+use bucket_advise::__private::Failure;
+use bucket_runtime::mongodb::Database;
 use bucket_runtime::{Bucket, Outlier};
 use clap::Subcommand;
-use futures_util::TryStreamExt;
 
 use crate::report::Report;
-
-/// Why a command failed.
-pub(crate) type Failure = Box<dyn Error + Send + Sync>;
 
 /// The report of a command, or why it failed.
 pub(crate) type Outcome = Result<Report, Failure>;
@@ -42,15 +37,6 @@ impl Site<'_> {
         let command = self.command.replace('_', "-");
         Err(format!("`{command}` does not work on {}", self.name).into())
     }
-}
-
-/// The rows of a pipeline over a collection. The server may sort on disk.
-pub(crate) async fn rows(
-    collection: &Collection<Document>,
-    stages: Vec<Document>,
-) -> Result<Vec<Document>, Failure> {
-    let found = collection.aggregate(stages).allow_disk_use(true).await?;
-    Ok(found.try_collect().await?)
 }
 
 /// A command on each pattern. By default it fails, since it does not work on the pattern.

@@ -1,12 +1,13 @@
 //! `advise` recommends a capacity or a threshold.
 
+use bucket_advise::__private::{annotated, rows};
 use bucket_runtime::bson::Document;
 use bucket_runtime::{Bucket, Outlier};
 use clap::Args;
 
-use super::{Outcome, Site, Verb, rows};
-use crate::advise::annotated;
+use super::{Outcome, Site, Verb};
 use crate::arguments::Structs;
+use crate::report::Report;
 
 /// Recommend a capacity for buckets, a threshold for outliers
 #[derive(Debug, Args)]
@@ -25,18 +26,15 @@ impl Verb for Advise {
             // Without a row there are none.
             Some(stages) => Some(rows(&collection, stages).await?.pop().unwrap_or_default()),
         };
-        Ok(annotated::report(
-            spec,
-            site.name,
-            &counted,
-            disordered.as_ref(),
-        ))
+        let (lines, value) = annotated::report(spec, site.name, &counted, disordered.as_ref());
+        Ok(Report::of_lines(lines, value))
     }
 
     async fn on_outliers<T: Outlier>(&self, site: &Site<'_>) -> Outcome {
         let spec = const { &T::SPEC };
         let parents = site.db.collection(spec.collection);
         let counted = rows(&parents, annotated::length_stages(spec)).await?;
-        Ok(annotated::threshold_report(&counted))
+        let (lines, value) = annotated::threshold_report(&counted);
+        Ok(Report::of_lines(lines, value))
     }
 }

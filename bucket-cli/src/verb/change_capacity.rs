@@ -1,5 +1,6 @@
 //! `change-capacity` changes a collection to its struct's capacity.
 
+use bucket_advise::__private::capacity;
 use bucket_runtime::Bucket;
 use bucket_runtime::bson::Document;
 use bucket_runtime::mongodb::error::ErrorKind;
@@ -9,7 +10,6 @@ use futures_util::TryStreamExt;
 use serde_json::json;
 
 use super::{Failure, Outcome, Site, Verb};
-use crate::advise::measure::fill;
 use crate::arguments::{Dry, OneStruct};
 use crate::report::Report;
 
@@ -28,7 +28,7 @@ pub(crate) struct ChangeCapacity {
 impl Verb for ChangeCapacity {
     async fn on_buckets<T: Bucket>(&self, site: &Site<'_>) -> Outcome {
         let indexes = indexes::<T>(site.db).await?;
-        let (stored, capacity) = (fill::capacity(&indexes), u64::from(T::SPEC.capacity));
+        let (stored, capacity) = (capacity(&indexes), u64::from(T::SPEC.capacity));
         let Dry { dry_run: is_dry } = self.dry;
         if !is_dry {
             T::change_capacity(site.db).await?;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use bucket_advise::__private::{Progress, counted};
 use bucket_runtime::action::Export as ExportBuckets;
 use bucket_runtime::bson::oid::ObjectId;
 use bucket_runtime::bson::{Bson, DateTime, Uuid};
@@ -14,8 +15,7 @@ use tokio::io::{AsyncWriteExt, BufWriter};
 
 use super::{Failure, Outcome, Site, Verb};
 use crate::arguments::OneStruct;
-use crate::progress::Progress;
-use crate::report::{Report, counted};
+use crate::report::Report;
 
 /// Write all buckets as lines of extended JSON
 #[derive(Debug, Args)]

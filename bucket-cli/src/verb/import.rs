@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use bucket_advise::__private::{Progress, counted};
 use bucket_runtime::Bucket;
 use clap::Args;
 use futures_util::{Stream, TryStreamExt, stream};
@@ -12,8 +13,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 
 use super::{Failure, Outcome, Site, Verb};
 use crate::arguments::{Dry, OneStruct};
-use crate::progress::Progress;
-use crate::report::{Report, counted};
+use crate::report::Report;
 
 /// Store exported buckets again
 #[derive(Debug, Args)]

@@ -1,5 +1,6 @@
 //! `import-flat` moves a flat collection into buckets.
 
+use bucket_advise::__private::{Progress, counted};
 use bucket_runtime::Bucket;
 use bucket_runtime::bson::Document;
 use clap::Args;
@@ -7,8 +8,7 @@ use serde_json::json;
 
 use super::{Outcome, Site, Verb};
 use crate::arguments::{Dry, OneStruct};
-use crate::progress::Progress;
-use crate::report::{Report, counted};
+use crate::report::Report;
 
 /// How many documents that cannot be read are listed at most.
 const MAX_LISTED: usize = 10_000;

@@ -1,5 +1,6 @@
 //! `repair` repairs what needs no guessing.
 
+use bucket_advise::__private::counted;
 use bucket_runtime::mongodb::Database;
 use bucket_runtime::{Bucket, Outlier, Result};
 use clap::Args;
@@ -7,7 +8,7 @@ use serde_json::json;
 
 use super::{Outcome, Site, Verb, verify};
 use crate::arguments::{Dry, Listed, Structs};
-use crate::report::{Report, counted};
+use crate::report::Report;
 
 /// Repair what needs no guessing, and list what is left
 #[derive(Debug, Args)]

@@ -3,17 +3,17 @@
 
 use std::path::{Path, PathBuf};
 
+use bucket_advise::__private::drawn::{self, Charts};
+use bucket_advise::__private::{Failure, array_length, counted, rows, thousands, whole};
 use bucket_runtime::bson::{Bson, Document, doc};
 use bucket_runtime::mongodb::{Collection, Database};
 use bucket_runtime::{Bucket, BucketSpec, Outlier, OutlierSpec};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{Failure, Outcome, Site, Verb, rows};
-use crate::advise::drawn::{self, Charts};
-use crate::advise::measure::{array_length, whole};
+use super::{Outcome, Site, Verb};
 use crate::arguments::Structs;
-use crate::report::{Report, counted, thousands};
+use crate::report::Report;
 
 /// How many of the largest keys or parents are shown.
 const LARGEST: i32 = 5;

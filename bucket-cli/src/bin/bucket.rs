@@ -1,7 +1,0 @@
-//! `bucket`: advice on a collection that no struct describes yet.
-
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
-    ExitCode::from(bucket_cli::__private::bucket())
-}
