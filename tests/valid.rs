@@ -62,14 +62,12 @@ fixtures! {
         indexes
         left_out
         max_bytes
-        millis
         minimal
         names
         nested
         nested_lists
         nested_paths
         newtype_key
-        numbered
         only_keys
         optional_times
         own_dates

@@ -66,18 +66,6 @@ async fn a_shard_of_three_survives_its_primary() -> Outcome {
 
 #[tokio::test]
 #[ignore = "fetches MongoDB 8.2 with npm: cargo test --test cluster -- --include-ignored"]
-async fn without_a_shard_nothing_can_be_stored() -> Outcome {
-    let cluster = small().shards(0).start().await?;
-    let pets = cluster.database("zoo").await?;
-    let pets = pets.collection::<Document>("pets");
-    let error = pets.insert_one(doc! { "_id": "Ada" }).await;
-    let text = error.expect_err("nowhere to go").to_string();
-    assert!(text.contains("ShardNotFound"), "{text}");
-    Ok(())
-}
-
-#[tokio::test]
-#[ignore = "fetches MongoDB 8.2 with npm: cargo test --test cluster -- --include-ignored"]
 async fn options_go_to_the_shards_and_fail_points_to_all() -> Outcome {
     let options = ["--wiredTigerCacheSizeGB", "0.3", "--setParameter"];
     let parameters = [

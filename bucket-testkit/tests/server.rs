@@ -5,25 +5,8 @@ use std::error::Error;
 use bucket_testkit::Server;
 use mongodb::Client;
 use mongodb::bson::{Document, doc};
-use mongodb::options::WriteConcern;
 
 type Outcome = Result<(), Box<dyn Error>>;
-
-#[tokio::test]
-async fn what_is_written_with_majority_is_read_again() -> Outcome {
-    let server = Server::start().await?;
-    let pets = server
-        .database("testkit_majority")
-        .await?
-        .collection::<Document>("pets");
-    pets.drop().await?;
-    pets.insert_one(doc! { "_id": "Ada", "legs": 8 })
-        .write_concern(WriteConcern::majority())
-        .await?;
-    let ada = pets.find_one(doc! { "_id": "Ada" }).await?;
-    assert_eq!(ada.ok_or("no Ada")?.get_i32("legs")?, 8);
-    Ok(())
-}
 
 #[tokio::test]
 async fn two_servers_at_the_same_time_are_two() -> Outcome {

@@ -2,8 +2,6 @@
 
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod many;
-#[cfg(not(feature = "bson-3"))]
-pub(crate) mod races;
 pub(crate) mod raw;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod remove_key;

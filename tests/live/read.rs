@@ -1,6 +1,5 @@
 //! Pages, items, queries, views, rollups, and new items as they come.
 
-pub(crate) mod any_order;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod blocking;
 #[cfg(not(feature = "bson-3"))]

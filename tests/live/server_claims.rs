@@ -9,3 +9,35 @@ pub(crate) mod many;
 pub(crate) mod time_series;
 pub(crate) mod updates;
 pub(crate) mod watch;
+
+use bucket_runtime::mongodb::{
+    Collection, IndexModel,
+    bson::{Document, doc},
+    error::{Error, ErrorKind, WriteFailure},
+    options::IndexOptions,
+};
+
+/// Creates an open index, by which buckets with fewer items than the capacity are open.
+async fn create_open_index(
+    trades: &Collection<Document>,
+    name: &str,
+    capacity: i32,
+) -> Result<(), Error> {
+    let options = IndexOptions::builder()
+        .name(name.to_owned())
+        .unique(true)
+        .partial_filter_expression(doc! { "count": { "$lt": capacity } })
+        .build();
+    let keys = doc! { "customerId": 1, "sealed": 1 };
+    let index = IndexModel::builder().keys(keys).options(options).build();
+    trades.create_index(index).await.map(drop)
+}
+
+/// The code and the message with which the server refused.
+fn refusal(error: &Error) -> (i32, &str) {
+    match &*error.kind {
+        ErrorKind::Write(WriteFailure::WriteError(error)) => (error.code, &error.message),
+        ErrorKind::Command(error) => (error.code, &error.message),
+        other => panic!("{other:?}"),
+    }
+}

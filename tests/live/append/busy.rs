@@ -1,15 +1,14 @@
-//! A busy key: many writers, and handles that remember buckets which others have changed since.
+//! Handles that remember buckets which others have changed since.
 
 use std::ops::Range;
 
 use bucket_runtime::{Bucket, Buckets};
-use futures_util::future::join_all;
 
 use crate::{
     append::sessions::client,
     support::{
         database::{Live, Recorded, dense_buckets, fresh, ids, number},
-        zoo::ticks::{Millis3, Numbered2, Numbered3, Seconds2, Seconds3, Tick, Windows2},
+        zoo::ticks::{Numbered3, Seconds3, Tick, Windows2},
     },
 };
 
@@ -37,21 +36,6 @@ async fn assert_holds<T: Tick>(ticks: &Buckets<T>, items: i64) {
     assert_eq!(stored, Vec::from_iter(0..items), "G1");
 }
 
-async fn writers<T: Tick>(db: &Live) {
-    let ticks = fresh::<T>(db).await;
-    let other = T::buckets(db).await.unwrap();
-    let alone = T::buckets(db).combine(false).await.unwrap();
-    let handles = [&ticks, &other, &alone, &other, &ticks];
-    let writers = handles.iter().zip(0..).map(async |(handle, writer)| {
-        for n in 0..20 {
-            let of_portion = (0..3).map(|m| append(handle, writer * 60 + n * 3 + m));
-            join_all(of_portion).await;
-        }
-    });
-    join_all(writers).await;
-    assert_holds(&ticks, 300).await;
-}
-
 /// What others do to the bucket that a handle remembers.
 async fn neighbours<T: Tick>(db: &Live) {
     let ticks = fresh::<T>(db).await;
@@ -76,22 +60,18 @@ async fn neighbours<T: Tick>(db: &Live) {
 }
 
 macro_rules! of_each_ordinal {
-    ($($test:ident: $what:ident::<$name:ident>;)+) => {$(
+    ($($test:ident: $name:ident;)+) => {$(
         #[bucket_testkit::test]
         async fn $test(db: Live) {
-            $what::<$name>(&db).await;
+            neighbours::<$name>(&db).await;
         }
     )+};
 }
 
 of_each_ordinal! {
-    g1_g2_g3_of_writers_by_seconds: writers::<Seconds2>;
-    g1_g2_g3_of_writers_by_millis: writers::<Millis3>;
-    g1_g2_g3_of_writers_by_number: writers::<Numbered2>;
-    g1_g2_g3_of_writers_of_a_window: writers::<Windows2>;
-    others_change_a_key_by_seconds: neighbours::<Seconds3>;
-    others_change_a_key_by_number: neighbours::<Numbered3>;
-    others_change_a_window: neighbours::<Windows2>;
+    others_change_a_key_by_seconds: Seconds3;
+    others_change_a_key_by_number: Numbered3;
+    others_change_a_window: Windows2;
 }
 
 /// A handle that has opened a bucket fills it by its id, and goes on behind it with one read.

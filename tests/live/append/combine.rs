@@ -4,7 +4,6 @@ pub(crate) mod cut;
 pub(crate) mod dropped;
 pub(crate) mod errors;
 pub(crate) mod interrupted;
-pub(crate) mod kill;
 pub(crate) mod large;
 pub(crate) mod random;
 pub(crate) mod sessions;

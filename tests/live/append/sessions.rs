@@ -1,7 +1,7 @@
 //! Sessions and transactions: every call takes part in them.
 
 use bucket_runtime::{
-    Buckets,
+    Appended, Buckets, Page, Result,
     mongodb::{
         Client, ClientSession, Database,
         bson::{DateTime, doc},
@@ -10,8 +10,7 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 
 use crate::support::{
-    database::{Live, Recorded, dense_buckets, fresh, items},
-    tasks::JoinSet,
+    database::{Live, Recorded, fresh, items},
     zoo::ticks::{Numbered3, Seconds3, Tick},
 };
 
@@ -29,37 +28,30 @@ pub(crate) async fn read<T: Tick>(steps: &Buckets<T>, k: i64) -> Vec<i64> {
     items(steps, &k).await.iter().map(Tick::n).collect()
 }
 
+pub(crate) async fn append_in<T: Tick>(
+    session: &mut ClientSession,
+    steps: &Buckets<T>,
+    k: i64,
+    n: i64,
+) -> Result<Appended> {
+    steps.append(&T::new(k, n)).session(session).await
+}
+
 async fn every_call<T: Tick>(Recorded(db, record): &Recorded) {
     let steps = fresh::<T>(db).await;
     let mut session = client(&steps).start_session().await.unwrap();
     let session = &mut session;
     record.take();
     for n in 0..7 {
-        steps
-            .append(&T::new(5, n))
-            .session(&mut *session)
-            .await
-            .unwrap();
+        append_in(session, &steps, 5, n).await.unwrap();
     }
-    let first = steps
-        .page(&5, 1)
-        .session(&mut *session)
-        .await
-        .unwrap()
-        .unwrap();
-    let last = steps
-        .latest(&5)
-        .session(&mut *session)
-        .await
-        .unwrap()
-        .unwrap();
-    let ns = |page: bucket_runtime::Page<T>| page.items.iter().map(Tick::n).collect::<Vec<_>>();
+    let first = steps.page(&5, 1).session(&mut *session).await.unwrap();
+    let last = steps.latest(&5).session(&mut *session).await.unwrap();
+    let ns = |page: Option<Page<T>>| Vec::from_iter(page.unwrap().items.iter().map(Tick::n));
     assert_eq!([first, last].map(ns), [vec![0, 1, 2], vec![6]]);
     assert_eq!(steps.count(&5).session(&mut *session).await.unwrap(), 7);
-    assert_eq!(
-        steps.page_count(&5).session(&mut *session).await.unwrap(),
-        3
-    );
+    let count = steps.page_count(&5).session(&mut *session).await;
+    assert_eq!(count.unwrap(), 3);
     let pages = steps.pages(&5).session(&mut *session).await.unwrap();
     assert_eq!(pages.try_collect::<Vec<_>>().await.unwrap().len(), 3);
     let items = steps.items(&5).session(&mut *session).await.unwrap();
@@ -68,11 +60,8 @@ async fn every_call<T: Tick>(Recorded(db, record): &Recorded) {
     let commands = record.take();
     assert!(commands.len() >= 13);
     for command in commands {
-        assert_eq!(
-            command.get_document("lsid").unwrap(),
-            session.id(),
-            "{command}"
-        );
+        let id = command.get_document("lsid").unwrap();
+        assert_eq!(id, session.id(), "{command}");
     }
 }
 
@@ -81,32 +70,6 @@ async fn every_call<T: Tick>(Recorded(db, record): &Recorded) {
 async fn every_call_with_a_session_sends_all_its_commands_in_that_session(on: Recorded) {
     every_call::<Seconds3>(&on).await;
     every_call::<Numbered3>(&on).await;
-}
-
-/// Plain sessions beside writers without one, on a fresh key.
-#[bucket_testkit::test(multi_thread)]
-async fn sessions_without_a_transaction_race_without_a_loss(db: Live) {
-    let (steps, _) = opened::<Numbered3>(&db).await;
-    let mut writers = JoinSet::new();
-    for writer in 0..16 {
-        let steps = steps.clone();
-        writers.spawn(async move {
-            let mut session = client(&steps).start_session().await.unwrap();
-            for n in writer * 10..(writer + 1) * 10 {
-                let step = Numbered3::new(5, n);
-                let append = steps.append(&step);
-                match writer % 2 {
-                    0 => append.await.unwrap(),
-                    _ => append.session(&mut session).await.unwrap(),
-                };
-            }
-        });
-    }
-    writers.join_all().await;
-    let mut stored = read(&steps, 5).await;
-    stored.sort_unstable();
-    assert_eq!(stored, (0..160).collect::<Vec<_>>(), "G1: each item once");
-    dense_buckets(&steps).await;
 }
 
 /// More pages than the first batch holds (101): the later ones come from the same snapshot.
@@ -134,11 +97,7 @@ async fn a_stream_in_a_transaction_shows_one_moment(db: Live) {
     let mut pages = steps.pages(&5).session(&mut session).await.unwrap();
     assert!(pages.try_next().await.unwrap().is_some());
     drop(pages);
-    steps
-        .append(&Numbered3::new(6, 0))
-        .session(&mut session)
-        .await
-        .unwrap();
+    append_in(&mut session, &steps, 6, 0).await.unwrap();
     session.commit_transaction().await.unwrap();
     assert_eq!(steps.count(&5).await.unwrap(), 751);
     assert_eq!(read(&steps, 6).await, [0]);

@@ -3,14 +3,13 @@
 use bucket_runtime::mongodb::{
     Collection, Database,
     bson::{Document, doc},
-    error::{Error as DriverError, TRANSIENT_TRANSACTION_ERROR},
+    error::TRANSIENT_TRANSACTION_ERROR,
 };
 
 use crate::{
-    append::sessions::{client, opened, read},
+    append::sessions::{append_in, client, opened, read},
     support::{
         database::{Live, dense_buckets, documents, ids},
-        tasks::JoinSet,
         zoo::ticks::{Numbered3, Seconds3, Tick},
     },
 };
@@ -24,16 +23,8 @@ async fn aborted<T: Tick>(db: &Database) {
     session.start_transaction().await.unwrap();
     for n in 5..10 {
         // Into the open bucket, into further buckets, and into the first bucket of a key.
-        steps
-            .append(&T::new(5, n))
-            .session(&mut session)
-            .await
-            .unwrap();
-        steps
-            .append(&T::new(6, n))
-            .session(&mut session)
-            .await
-            .unwrap();
+        append_in(&mut session, &steps, 5, n).await.unwrap();
+        append_in(&mut session, &steps, 6, n).await.unwrap();
     }
     assert_eq!(steps.count(&5).session(&mut session).await.unwrap(), 10);
     assert_eq!(steps.count(&6).session(&mut session).await.unwrap(), 5);
@@ -63,24 +54,20 @@ async fn a_committed_transaction_stores_all_or_nothing(db: Live) {
     own.insert_one(doc! { "_id": "balance", "sum": 0 })
         .await
         .unwrap();
-    session.start_transaction().await.unwrap();
-    steps
-        .append(&Seconds3::new(5, 1))
-        .session(&mut session)
+    let (five, six) = (Seconds3::new(5, 1), Seconds3::new(6, 2));
+    // The driver's shorter way, with an asynchronous closure.
+    (session.start_transaction())
+        .and_run2(async |session| {
+            steps.append(&five).session(&mut *session).await?;
+            steps.append(&six).session(&mut *session).await?;
+            let add = doc! { "$inc": { "sum": 2 } };
+            let add = own.update_one(doc! { "_id": "balance" }, add);
+            add.session(session).await?;
+            assert_eq!(documents(steps.collection()).await, []);
+            Ok(())
+        })
         .await
         .unwrap();
-    steps
-        .append(&Seconds3::new(6, 2))
-        .session(&mut session)
-        .await
-        .unwrap();
-    let add = doc! { "$inc": { "sum": 2 } };
-    own.update_one(doc! { "_id": "balance" }, add)
-        .session(&mut session)
-        .await
-        .unwrap();
-    assert_eq!(documents(steps.collection()).await, []);
-    session.commit_transaction().await.unwrap();
     assert_eq!(
         (read(&steps, 5).await, read(&steps, 6).await),
         (vec![1], vec![2])
@@ -94,11 +81,7 @@ async fn further_buckets<T: Tick>(db: &Database, expected: [&str; 4]) {
     steps.append(&T::new(15, 0)).await.unwrap();
     session.start_transaction().await.unwrap();
     for n in 0..10 {
-        steps
-            .append(&T::new(5, n))
-            .session(&mut session)
-            .await
-            .unwrap();
+        append_in(&mut session, &steps, 5, n).await.unwrap();
     }
     session.commit_transaction().await.unwrap();
     assert_eq!(ids(&steps).await[1..], expected);
@@ -133,19 +116,11 @@ async fn loser<T: Tick>(db: &Database, began_first: bool) {
     loser.start_transaction().await.unwrap();
     assert_eq!(steps.count(&5).session(&mut loser).await.unwrap(), 0);
     winner.start_transaction().await.unwrap();
-    steps
-        .append(&T::new(5, 0))
-        .session(&mut winner)
-        .await
-        .unwrap();
+    append_in(&mut winner, &steps, 5, 0).await.unwrap();
     if began_first {
         winner.commit_transaction().await.unwrap();
     }
-    let error = steps
-        .append(&T::new(5, 1))
-        .session(&mut loser)
-        .await
-        .unwrap_err();
+    let error = append_in(&mut loser, &steps, 5, 1).await.unwrap_err();
     let labelled = error
         .driver()
         .is_some_and(|e| e.contains_label(TRANSIENT_TRANSACTION_ERROR));
@@ -156,11 +131,7 @@ async fn loser<T: Tick>(db: &Database, began_first: bool) {
     }
     let _ = loser.abort_transaction().await;
     loser.start_transaction().await.unwrap();
-    steps
-        .append(&T::new(5, 1))
-        .session(&mut loser)
-        .await
-        .unwrap();
+    append_in(&mut loser, &steps, 5, 1).await.unwrap();
     loser.commit_transaction().await.unwrap();
     assert_eq!(read(&steps, 5).await, [0, 1]);
     dense_buckets(&steps).await;
@@ -172,67 +143,4 @@ async fn the_loser_of_a_race_of_transactions_can_be_run_again(db: Live) {
     loser::<Seconds3>(&db, true).await;
     loser::<Numbered3>(&db, false).await;
     loser::<Numbered3>(&db, true).await;
-}
-
-async fn race<T: Tick>(db: &Database) {
-    let (steps, _) = opened::<T>(db).await;
-    let mut writers = JoinSet::new();
-    for writer in 0..8 {
-        let steps = steps.clone();
-        writers.spawn(async move {
-            let mut session = client(&steps).start_session().await.unwrap();
-            for n in writer * 5..(writer + 1) * 5 {
-                let context = (steps.clone(), T::new(5, n), T::new(6, n));
-                let transaction = session.start_transaction();
-                transaction
-                    .and_run(context, |session, (steps, five, six)| {
-                        Box::pin(async move {
-                            steps.append(five).session(&mut *session).await?;
-                            steps
-                                .append(six)
-                                .session(session)
-                                .await
-                                .map_err(DriverError::from)
-                        })
-                    })
-                    .await
-                    .unwrap();
-            }
-        });
-    }
-    writers.join_all().await;
-    for k in [5, 6] {
-        let mut stored = read(&steps, k).await;
-        stored.sort_unstable();
-        assert_eq!(stored, (0..40).collect::<Vec<_>>(), "G1: each item once");
-    }
-    dense_buckets(&steps).await;
-}
-
-#[bucket_testkit::test(multi_thread)]
-async fn racing_transactions_store_each_item_once(db: Live) {
-    race::<Seconds3>(&db).await;
-    race::<Numbered3>(&db).await;
-}
-
-/// The driver's shorter way, with an asynchronous closure.
-#[bucket_testkit::test]
-async fn a_transaction_can_be_run_with_an_async_closure(db: Live) {
-    let (steps, mut session) = opened::<Seconds3>(&db).await;
-    let (five, six) = (Seconds3::new(5, 1), Seconds3::new(6, 2));
-    (session.start_transaction())
-        .and_run2(async |session| {
-            steps.append(&five).session(&mut *session).await?;
-            steps
-                .append(&six)
-                .session(session)
-                .await
-                .map_err(DriverError::from)
-        })
-        .await
-        .unwrap();
-    assert_eq!(
-        (read(&steps, 5).await, read(&steps, 6).await),
-        (vec![1], vec![2])
-    );
 }

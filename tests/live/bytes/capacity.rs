@@ -64,8 +64,6 @@ macro_rules! notes {
 
 notes! {
     unproven "{key}_{#}"
-    unproven_in_seconds "{key}_{at}"
     unproven_in_windows "{key}_{at/1h}"
-    proven "{key}_{#}" #[bucket(max_len = 9_000)]
     proven_in_seconds "{key}_{at}" #[bucket(max_len = 9_000)]
 }

@@ -182,7 +182,7 @@ async fn a_value_that_is_too_long_is_refused_before_anything_is_sent(
 }
 
 #[bucket_testkit::test]
-async fn a_flat_document_that_is_too_long_stops_a_import(db: Live) {
+async fn a_flat_document_that_is_too_long_stops_an_import(db: Live) {
     let flat = db.collection::<Document>("flat");
     let documents = [
         doc! { "user": "user", "title": "short", "n": 1_i64 },

@@ -18,8 +18,10 @@ use rand::Rng;
 use tokio::time::timeout;
 
 use crate::support::{
-    database::{Live, documents},
-    notes::{Note, checked, created, for_all_notes},
+    database::{Live, documents, items},
+    notes::{
+        DyingSum, Note, NumberedSum, Seconds, checked, checked_documents, created, for_all_notes,
+    },
     tasks::JoinSet,
 };
 
@@ -101,27 +103,12 @@ async fn as_in_a_vec<T: Note>(db: &Database) {
     );
 
     // Nothing matches, or nothing changes.
-    assert_eq!(
-        notes
-            .update_items(&0, T::value_is(99), up(1))
-            .await
-            .unwrap(),
-        0
-    );
-    assert_eq!(
-        notes
-            .update_items(&7, Filter::default(), up(1))
-            .await
-            .unwrap(),
-        0
-    );
-    assert_eq!(
-        notes
-            .update_all_items(Filter::default(), up(0))
-            .await
-            .unwrap(),
-        0
-    );
+    let changed = [
+        notes.update_items(&0, T::value_is(99), up(1)).await,
+        notes.update_items(&7, Filter::default(), up(1)).await,
+        notes.update_all_items(Filter::default(), up(0)).await,
+    ];
+    assert_eq!(changed.map(Result::unwrap), [0; 3]);
     assert_eq!(notes.remove_all_items(T::value_is(99)).await.unwrap(), 0);
     assert_eq!(checked(&notes).await, stored);
 
@@ -191,7 +178,7 @@ macro_rules! wide {
                     let before = model.len();
                     model.retain(|item| !gone.contains(&item.n));
                     assert_eq!(removed, (before - model.len()) as u64);
-                    assert_eq!(crate::support::database::items(&all, &1).await, model);
+                    assert_eq!(items(&all, &1).await, model);
                 }
                 let problems = Self::verify_in(all.collection().clone()).await;
                 assert_eq!(problems.unwrap().problems, []);
@@ -277,11 +264,12 @@ async fn dropped<T: Note>(db: &Database) {
     update(&mut stored, None, 1, 10);
     remove(&mut stored, None, 2);
     let documents = documents(notes.collection()).await;
-    let left = crate::support::notes::checked_documents::<T>(documents);
-    assert_eq!(left, stored);
+    assert_eq!(checked_documents::<T>(documents), stored);
 }
 
 #[bucket_testkit::test(multi_thread)]
 async fn g6_calls_dropped_at_any_point_change_whole_buckets(db: Live) {
-    for_all_notes!(dropped(&db));
+    dropped::<Seconds>(&db).await;
+    dropped::<NumberedSum>(&db).await;
+    dropped::<DyingSum>(&db).await;
 }

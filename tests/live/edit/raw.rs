@@ -12,7 +12,7 @@ use bucket_runtime::{
 use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 
-use crate::support::database::Live;
+use crate::support::database::{Live, items};
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[bucket(collection = "raw_notes", id = "{owner}_{#}", capacity = 10)]
@@ -125,14 +125,8 @@ async fn payloads_that_look_like_extended_json_are_edited_and_removed(db: Live) 
 async fn neighbours_with_a_name_twice_keep_their_bytes(db: Live) {
     let sums = Summed::buckets(&db).await.unwrap();
     for n in 0..3 {
-        let payload = Bson::Int32(n);
-        sums.append(&Summed {
-            owner: 1,
-            n,
-            payload,
-        })
-        .await
-        .unwrap();
+        let (owner, payload) = (1, Bson::Int32(n));
+        sums.append(&Summed { owner, n, payload }).await.unwrap();
     }
     // The middle item gets a payload that holds the name `b` twice.
     let [bucket] = &stored(&db, "raw_sums").await[..] else {
@@ -173,18 +167,8 @@ async fn neighbours_with_a_name_twice_keep_their_bytes(db: Live) {
 
 #[bucket_testkit::test]
 async fn a_foreign_document_is_passed_over(db: Live) {
+    append(&db, vec![doc! {}.into(); 12], |_| 5).await;
     let notes = Note::buckets(&db).await.unwrap();
-    for n in 0..12 {
-        let payload = Bson::Null;
-        notes
-            .append(&Note {
-                owner: 5,
-                n,
-                payload,
-            })
-            .await
-            .unwrap();
-    }
     let raw = db.collection::<Document>("raw_notes");
     raw.insert_one(doc! { "_id": "0", "items": [1] })
         .await
@@ -205,28 +189,14 @@ async fn a_foreign_document_is_passed_over(db: Live) {
 
 #[bucket_testkit::test]
 async fn a_bucket_without_a_count_is_read_and_counted_alike(db: Live) {
+    append(&db, vec![doc! {}.into()], |_| 1).await;
     let notes = Note::buckets(&db).await.unwrap();
-    let payload = Bson::Null;
-    notes
-        .append(&Note {
-            owner: 1,
-            n: 0,
-            payload,
-        })
-        .await
-        .unwrap();
     let raw = db.collection::<Document>("raw_notes");
     let item = |n: i32| doc! { "n": n, "payload": null };
     let bare = doc! { "_id": "1_0000000001", "owner": 1_i64, "items": [item(1), item(2)] };
     raw.insert_one(bare).await.unwrap();
-    let all: Vec<Note> = notes
-        .all_items()
-        .await
-        .unwrap()
-        .try_collect()
-        .await
-        .unwrap();
-    let of_key: Vec<Note> = notes.items(&1).await.unwrap().try_collect().await.unwrap();
+    let all: Vec<Note> = (notes.all_items().await.unwrap().try_collect().await).unwrap();
+    let of_key = items(&notes, &1).await;
     assert_eq!((all.len(), of_key.len()), (3, 3));
     assert_eq!(notes.count_all().await.unwrap(), 3);
     assert_eq!(notes.count(&1).await.unwrap(), 3);
@@ -296,18 +266,8 @@ async fn payloads_leave_and_come_back_byte_for_byte(db: Live) {
 
 #[bucket_testkit::test]
 async fn a_name_twice_is_exported_and_its_line_is_listed(db: Live) {
+    append(&db, vec![doc! { "b": 1, "q": 2 }.into(); 2], i64::from).await;
     let notes = Note::buckets(&db).await.unwrap();
-    for owner in [1, 2] {
-        let payload = doc! { "b": 1, "q": 2 }.into();
-        notes
-            .append(&Note {
-                owner,
-                n: 0,
-                payload,
-            })
-            .await
-            .unwrap();
-    }
     let [first, second] = &stored(&db, "raw_notes").await[..] else {
         panic!("there are two buckets");
     };

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use bucket_runtime::{
-    Bucket, Buckets,
+    Bucket,
     mongodb::{
         Database,
         bson::{DateTime, Document, doc},
@@ -11,7 +11,7 @@ use bucket_runtime::{
 };
 
 use crate::support::{
-    database::{Live, Recorded, dense_buckets, documents, fresh, items, number},
+    database::{Live, Recorded, dense, dense_buckets, documents, fresh, items, number, snapshot},
     tasks::JoinSet,
 };
 
@@ -118,7 +118,7 @@ async fn beside_writers<T: Note>(db: &Database) {
     let mut removed = 0;
     while !tasks.is_empty() {
         removed += notes.remove_key(("a", &0)).await.unwrap();
-        dense_buckets_of_one_moment(&notes).await;
+        dense::<T>(snapshot(notes.collection()).await.unwrap_or_default());
         while let Some(result) = tasks.try_join_next() {
             result.unwrap();
         }
@@ -134,13 +134,6 @@ async fn beside_writers<T: Note>(db: &Database) {
     let stored = items(&notes, ("a", &0)).await;
     assert_eq!(stored.len(), 10);
     dense_buckets(&notes).await;
-}
-
-/// G2 and G3 while others write.
-async fn dense_buckets_of_one_moment<T: Note>(notes: &Buckets<T>) {
-    if let Some(documents) = crate::support::database::snapshot(notes.collection()).await {
-        crate::support::database::dense::<T>(documents);
-    }
 }
 
 #[bucket_testkit::test]

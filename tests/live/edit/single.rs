@@ -10,12 +10,13 @@ use bucket_runtime::{
         bson::{DateTime, Document, doc},
     },
 };
+use bucket_testkit::{Fate, Proxy};
 use proptest::prelude::*;
 
 use crate::support::{
-    database::{Live, Recorded, documents, items, number},
+    database::{Live, Recorded, documents, items, number, server},
     notes::{
-        CAPACITY, Note, Numbered, Seconds, SecondsSum, Windows, checked, created, for_all_notes,
+        CAPACITY, DyingSum, Note, Numbered, Seconds, Windows, checked, created, for_all_notes,
         moment,
     },
     random::for_any,
@@ -117,7 +118,7 @@ async fn as_a_list_would<T: Note>(db: &Database, steps: &[Step]) {
     }
 }
 
-/// 8 programs × 9 structs, on collections with validators.
+/// The same programs with each struct, on collections with validators.
 #[bucket_testkit::test(multi_thread)]
 async fn any_program_leaves_what_a_list_would_hold(db: Live) {
     for_any(scaled(8), steps(), async |steps| {
@@ -208,25 +209,6 @@ async fn an_item_that_would_belong_elsewhere_is_not_changed(db: Live) {
 }
 
 #[bucket_testkit::test]
-async fn nothing_happens_if_nothing_matches(db: Live) {
-    let notes = created::<SecondsSum>(&db).await;
-    let none = notes.remove_item(&1, Default::default()).await.unwrap();
-    assert_eq!(none, None);
-    notes.append(&SecondsSum::new(1, 1, 1)).await.unwrap();
-    let before = documents(notes.collection()).await;
-    // Another value, and another owner's item.
-    for (owner, n) in [(1, 2), (2, 1)] {
-        let filter = SecondsSum::n_is(n);
-        let none = notes.remove_item(&owner, filter.clone()).await.unwrap();
-        assert_eq!(none, None);
-        let never = |_: &mut SecondsSum| panic!("nothing matches");
-        let none = notes.update_item(&owner, filter, never).await.unwrap();
-        assert_eq!(none, None);
-    }
-    assert_eq!(documents(notes.collection()).await, before);
-}
-
-#[bucket_testkit::test]
 async fn an_edit_is_a_read_and_a_write(Recorded(db, record): Recorded) {
     let notes = created::<Seconds>(&db).await;
     for n in 0..4 {
@@ -275,4 +257,33 @@ async fn an_item_is_replaced_as_a_whole_wherever_its_bucket_has_its_key(db: Live
         "items": [{ "n": 1_i64, "text": "$$ROOT" }, element(2)], "sealed": "1_0000000000",
     };
     assert_eq!(documents(named.collection()).await, [expected]);
+}
+
+/// An edit is carried out once although its answer, or its command, is lost.
+async fn lost<T: Note>(proxy: &Proxy, direct: &Database) {
+    let notes = created::<T>(&proxy.database(direct.name()).unwrap()).await;
+    for n in 0..3 {
+        notes.append(&T::new(1, n, 0)).await.unwrap();
+    }
+    for (times, fate) in (1..).zip([Fate::CutBefore, Fate::CutAfter]) {
+        proxy.next("findAndModify", [fate]);
+        let up = |note: &mut T| *note.value() += 1;
+        let now = notes.update_item(&1, T::n_is(1), up).await.unwrap();
+        assert!(proxy.is_done());
+        assert_eq!(*now.unwrap().value(), times);
+        proxy.next("findAndModify", [fate]);
+        let gone = notes.remove_item(&1, Default::default()).await.unwrap();
+        assert!(proxy.is_done());
+        assert!(gone.is_some());
+        notes.append(&T::new(1, 9, 0)).await.unwrap();
+    }
+    let left = Vec::from_iter(items(&notes, &1).await.iter().map(T::n));
+    assert_eq!(left, [2, 9, 9]);
+}
+
+#[bucket_testkit::test]
+async fn an_edit_is_carried_out_once_although_the_connection_breaks(db: Live) {
+    let proxy = Proxy::start(server().await.uri()).await.unwrap();
+    lost::<Seconds>(&proxy, &db).await;
+    lost::<DyingSum>(&proxy, &db).await;
 }

@@ -2,5 +2,4 @@
 
 pub(crate) mod codes;
 pub(crate) mod half;
-pub(crate) mod killed;
 pub(crate) mod support;

@@ -3,31 +3,24 @@
 
 use bucket_runtime::{
     Bucket,
-    mongodb::{
-        Database,
-        bson::{Document, doc},
-    },
+    mongodb::{Database, bson::doc},
 };
 use futures_util::TryStreamExt;
 
 use crate::{
     error::doubt::support::{CALLS, Handles, Mark, fill},
-    support::database::items,
-    support::fail_points::failing_server,
+    support::{
+        database::items,
+        fail_points::{fail_times, failing_server},
+    },
 };
 
 const QUERY_PLAN_KILLED: i32 = 175;
 
 /// Makes the next of these commands fail once.
-async fn fail_once(db: &Database, commands: &[&str], failure: Document) {
-    let mut data = doc! { "failCommands": commands.to_vec() };
-    data.extend(failure);
-    let once = doc! { "configureFailPoint": "failCommand", "mode": { "times": 1 }, "data": data };
-    db.client()
-        .database("admin")
-        .run_command(once)
-        .await
-        .unwrap();
+async fn kill_plan(db: &Database, commands: &[&str]) {
+    let data = doc! { "failCommands": commands.to_vec(), "errorCode": QUERY_PLAN_KILLED };
+    fail_times(db, 1, data).await;
 }
 
 #[bucket_testkit::test]
@@ -37,13 +30,7 @@ async fn a_read_is_sent_again() {
     };
     let on = Handles::new(&server.database("plan_killed").await.unwrap()).await;
     fill(&on).await;
-    let killed = || {
-        fail_once(
-            &on.db,
-            &["find", "aggregate"],
-            doc! { "errorCode": QUERY_PLAN_KILLED },
-        )
-    };
+    let killed = || kill_plan(&on.db, &["find", "aggregate"]);
     let before = items(&on.alone, &9).await;
     killed().await;
     assert_eq!(items(&on.alone, &9).await, before);
@@ -51,18 +38,8 @@ async fn a_read_is_sent_again() {
     assert!(on.alone.page(&9, 2).await.unwrap().is_some());
     killed().await;
     let seventh = Mark::FIELDS.n.eq(7);
-    assert_eq!(
-        on.alone
-            .items(&9)
-            .filter(seventh)
-            .await
-            .unwrap()
-            .try_collect::<Vec<_>>()
-            .await
-            .unwrap()
-            .len(),
-        1
-    );
+    let found = on.alone.items(&9).filter(seventh).await.unwrap();
+    assert_eq!(found.try_collect::<Vec<_>>().await.unwrap().len(), 1);
     killed().await;
     assert!(on.books.get_all(&2).await.unwrap().is_some());
     killed().await;
@@ -87,7 +64,7 @@ async fn a_write_is_sent_again_or_in_doubt() {
         "aggregate",
     ];
     for (name, call) in CALLS {
-        fail_once(&on.db, &writes, doc! { "errorCode": QUERY_PLAN_KILLED }).await;
+        kill_plan(&on.db, &writes).await;
         match call(&on, 50).await {
             Ok(()) => println!("{name}: sent again"),
             // From 8.2 on the server has not carried out such an update.
@@ -98,11 +75,8 @@ async fn a_write_is_sent_again_or_in_doubt() {
         }
     }
     for key in [1, 2, 3, 4] {
-        let mut found: Vec<_> = items(&on.alone, &key)
-            .await
-            .iter()
-            .map(|mark| mark.n)
-            .collect();
+        let found = items(&on.alone, &key).await;
+        let mut found: Vec<_> = found.iter().map(|mark| mark.n).collect();
         let all = found.len();
         found.sort_unstable();
         found.dedup();
@@ -123,8 +97,10 @@ async fn a_watch_goes_on_after_an_election_without_a_label() {
     on.alone.append(&Mark::new(1, 1)).await.unwrap();
     assert_eq!(watch.try_next().await.unwrap(), Some(Mark::new(1, 1)));
     let no_labels: [&str; 0] = [];
-    let elected = doc! { "errorCode": 11602, "errorLabels": no_labels.to_vec() };
-    fail_once(&on.db, &["getMore"], elected).await;
+    let elected = doc! {
+        "failCommands": ["getMore"], "errorCode": 11602, "errorLabels": no_labels.to_vec(),
+    };
+    fail_times(&on.db, 1, elected).await;
     let next = async {
         // The write goes through another connection: its pool is not cleared by the watch's error.
         let other = server.client().await.unwrap().database(on.db.name());

@@ -5,20 +5,17 @@ use std::error::Error as _;
 use bucket_runtime::{
     Bucket,
     mongodb::{
-        Client, Database, IndexModel,
+        Client,
         bson::{DateTime, Document, doc},
         error::{Error as DriverError, ErrorKind},
-        options::{Collation, CollationStrength, IndexOptions},
+        options::{Collation, CollationStrength},
     },
 };
 use bucket_testkit::ReplicaSet;
 
 use crate::{
     error::collection::{append, read, refused},
-    support::{
-        database::{Live, documents, is_cluster},
-        zoo::entries::{Entry, Numbered10, Seconds10},
-    },
+    support::{database::Live, zoo::entries::Seconds10},
 };
 
 #[bucket_testkit::test]
@@ -93,8 +90,7 @@ async fn a_server_that_is_not_there_is_named_an_error_of_the_driver() {
 #[bucket_testkit::test(multi_thread)]
 async fn an_append_that_finds_no_server_is_known_not_to_be_stored() {
     let set = ReplicaSet::start(1).await.unwrap();
-    let separator = if set.uri().contains('?') { '&' } else { '/' };
-    let separator = if separator == '/' { "/?" } else { "&" };
+    let separator = if set.uri().contains('?') { "&" } else { "/?" };
     let uri = format!("{}{separator}serverSelectionTimeoutMS=200", set.uri());
     let db = Client::with_uri_str(uri).await.unwrap().database("killed");
     let entries = Seconds10::buckets(&db).await.unwrap();
@@ -116,38 +112,6 @@ async fn an_append_that_finds_no_server_is_known_not_to_be_stored() {
         }
     }
     panic!("the driver still finds a server");
-}
-
-async fn own_unique_index<T: Entry>(db: &Database) {
-    let _ = db.collection::<T>("entries").drop().await;
-    let entries = T::buckets(db).await.unwrap();
-    let unique = IndexOptions::builder().unique(true).build();
-    let model = IndexModel::builder()
-        .keys(doc! { "items.n": 1 })
-        .options(unique)
-        .build();
-    entries.collection().create_index(model).await.unwrap();
-    append(&entries, "a", [1]).await.unwrap();
-    // Once as the first item of a bucket, once as the second.
-    for own in [2, 3] {
-        let before = documents(entries.collection()).await;
-        let error = append(&entries, "b", [1]).await.unwrap_err();
-        assert!(error.is_duplicate() && !error.is_maybe_stored(), "{error}");
-        assert_eq!(error.key(), Some("\"b\""));
-        assert_eq!(documents(entries.collection()).await, before);
-        append(&entries, "b", [own]).await.unwrap();
-    }
-    assert_eq!(read(&entries, "b").await, [2, 3]);
-}
-
-#[bucket_testkit::test]
-async fn a_unique_index_of_the_users_own_refuses_an_item_and_harms_no_other(db: Live) {
-    if is_cluster().await {
-        // No such unique index fits the shard key.
-        return;
-    }
-    own_unique_index::<Seconds10>(&db).await;
-    own_unique_index::<Numbered10>(&db).await;
 }
 
 #[bucket_testkit::test]

@@ -11,7 +11,7 @@ use bucket_runtime::{
     },
 };
 use bucket_testkit::{
-    Fate::{CutAfter, CutBefore},
+    Fate::{self, CutAfter, CutBefore},
     Proxy, Server,
 };
 
@@ -58,54 +58,51 @@ async fn works<T: Mark>(uri: &str) {
 }
 
 /// Cuts both kinds of combined appends, and a load.
-async fn cut<T: Mark>(uri: &str) {
+async fn cut<T: Mark>(uri: &str, fate: Fate) {
     let proxy = Proxy::start(uri).await.unwrap();
-    for fate in [CutBefore, CutAfter] {
-        let marks: Buckets<T> = fresh(&proxy.database("standalone").unwrap()).await;
-        let mut expected = Vec::new();
-        for (first, keys) in [(0, 1), (100, 100)] {
-            proxy.next("$push", [fate]);
-            let mut in_doubt = Vec::new();
-            for (n, result) in (first..).zip(together(&marks, items::<T>(keys, first)).await) {
-                match result {
-                    Ok(_) => expected.push((n % keys, n)),
-                    Err(error) => {
-                        assert!(error.is_maybe_stored(), "{error}");
-                        in_doubt.push(n);
-                    }
+    let marks: Buckets<T> = fresh(&proxy.database("standalone").unwrap()).await;
+    let mut expected = Vec::new();
+    for (first, keys) in [(0, 1), (100, 100)] {
+        proxy.next("$push", [fate]);
+        let mut in_doubt = Vec::new();
+        for (n, result) in (first..).zip(together(&marks, items::<T>(keys, first)).await) {
+            match result {
+                Ok(_) => expected.push((n % keys, n)),
+                Err(error) => {
+                    assert!(error.is_maybe_stored(), "{error}");
+                    in_doubt.push(n);
                 }
             }
-            assert!(proxy.is_done());
-            assert!(!in_doubt.is_empty(), "no append is in doubt");
-            let found: Vec<_> = at_rest(&marks).await.into_values().flatten().collect();
-            in_doubt.retain(|n| found.contains(n));
-            assert!(fate == CutAfter || in_doubt.is_empty());
-            expected.extend(in_doubt.iter().map(|n| (n % keys, *n)));
-            assert_stored(&marks, expected.iter().copied()).await;
         }
-        proxy.next("insert", [fate]);
-        let error = marks.append_many(items::<T>(3, 1000)).await.unwrap_err();
-        let in_doubt = error
-            .failed()
-            .iter()
-            .filter(|failed| failed.error.is_maybe_stored());
-        let in_doubt: Vec<_> = in_doubt.map(|failed| failed.item.n()).collect();
-        assert!(!in_doubt.is_empty(), "no item is in doubt");
-        let refused = error
-            .failed()
-            .iter()
-            .filter(|failed| !failed.error.is_maybe_stored());
-        let refused: Vec<_> = refused.map(|failed| failed.item.n()).collect();
-        assert_eq!(
-            error.stored() as usize + in_doubt.len() + refused.len(),
-            100
-        );
+        assert!(proxy.is_done());
+        assert!(!in_doubt.is_empty(), "no append is in doubt");
         let found: Vec<_> = at_rest(&marks).await.into_values().flatten().collect();
-        let is_there =
-            |n: &i64| !refused.contains(n) && (!in_doubt.contains(n) || found.contains(n));
-        expected.extend((1000..1100).filter(is_there).map(|n| (n % 3, n)));
-        assert_stored(&marks, expected).await;
+        in_doubt.retain(|n| found.contains(n));
+        assert!(fate == CutAfter || in_doubt.is_empty());
+        expected.extend(in_doubt.iter().map(|n| (n % keys, *n)));
+        assert_stored(&marks, expected.iter().copied()).await;
     }
+    proxy.next("insert", [fate]);
+    let error = marks.append_many(items::<T>(3, 1000)).await.unwrap_err();
+    let in_doubt = error
+        .failed()
+        .iter()
+        .filter(|failed| failed.error.is_maybe_stored());
+    let in_doubt: Vec<_> = in_doubt.map(|failed| failed.item.n()).collect();
+    assert!(!in_doubt.is_empty(), "no item is in doubt");
+    let refused = error
+        .failed()
+        .iter()
+        .filter(|failed| !failed.error.is_maybe_stored());
+    let refused: Vec<_> = refused.map(|failed| failed.item.n()).collect();
+    assert_eq!(
+        error.stored() as usize + in_doubt.len() + refused.len(),
+        100
+    );
+    let found: Vec<_> = at_rest(&marks).await.into_values().flatten().collect();
+    let is_there = |n: &i64| !refused.contains(n) && (!in_doubt.contains(n) || found.contains(n));
+    expected.extend((1000..1100).filter(is_there).map(|n| (n % 3, n)));
+    assert_stored(&marks, expected).await;
 }
 
 /// It needs no transaction.
@@ -205,6 +202,6 @@ async fn a_transaction_is_refused_with_advice_that_helps(standalone: &'static Se
 async fn on_a_standalone_server_nothing_is_numbered_or_repeated(standalone: &'static Server) {
     works::<Seconds10>(standalone.uri()).await;
     works::<Numbered10>(standalone.uri()).await;
-    cut::<Seconds10>(standalone.uri()).await;
-    cut::<Numbered10>(standalone.uri()).await;
+    cut::<Seconds10>(standalone.uri(), CutBefore).await;
+    cut::<Numbered10>(standalone.uri(), CutAfter).await;
 }

@@ -81,6 +81,7 @@ async fn a_refused_statement_names_its_code_and_no_query(db: Live) {
     on.alone.append(&Mark::new(1, 1)).await.unwrap();
     for handle in [&on.alone, &on.combined] {
         let error = handle.append(&Mark::new(2, 1)).await.unwrap_err();
+        assert!(error.is_duplicate() && !error.is_maybe_stored(), "{error}");
         let names = [
             "marks, key \"2\": ",
             "DuplicateKey (11000): ",

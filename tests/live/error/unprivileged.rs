@@ -10,6 +10,8 @@ use bucket_runtime::{
 };
 use bucket_testkit::Server;
 
+use crate::support::fail_points::fail_times;
+
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[bucket(collection = "timed", id = "{k}_{at}", capacity = 10)]
 struct Timed {
@@ -17,37 +19,28 @@ struct Timed {
     at: DateTime,
 }
 
-/// A database through one server or `mongos`, since each has its own fail points; `None` on a user's
-/// own server.
-async fn database(server: &Server, name: &str) -> Option<Database> {
+/// A server with a database through it, or through one `mongos`, since each has its own fail points; `None` if it is the
+/// user's own server.
+async fn opened(name: &str) -> Option<(Server, Database)> {
+    let options = ["--setParameter", "enableTestCommands=1"];
+    let server = Server::start_with(&options).await.unwrap();
     let client = match server.cluster() {
         Some(cluster) => cluster.mongos()[0].client().await,
         None => server.client().await,
     };
-    let is_ours = server.is_throw_away();
-    is_ours.then(|| client.unwrap().database(name))
+    let db = client.unwrap().database(name);
+    server.is_throw_away().then_some((server, db))
 }
 
 /// Makes the next command of this name fail with this code.
 async fn refuse(db: &Database, name: &str, code: i32) {
-    let fail = doc! {
-        "configureFailPoint": "failCommand",
-        "mode": { "times": 1 },
-        "data": { "failCommands": [name], "errorCode": code },
-    };
-    db.client()
-        .database("admin")
-        .run_command(fail)
-        .await
-        .unwrap();
+    fail_times(db, 1, doc! { "failCommands": [name], "errorCode": code }).await;
 }
 
 /// Behind a `mongos`, opening sends the indexes each time. A user who may only read does not need that.
 #[bucket_testkit::test]
 async fn a_user_who_may_not_make_indexes_opens_a_collection_that_has_them() {
-    let options = ["--setParameter", "enableTestCommands=1"];
-    let server = Server::start_with(&options).await.unwrap();
-    let Some(db) = database(&server, "read_only").await else {
+    let Some((_server, db)) = opened("read_only").await else {
         return;
     };
     refuse(&db, "createIndexes", 13).await;
@@ -62,9 +55,7 @@ async fn a_user_who_may_not_make_indexes_opens_a_collection_that_has_them() {
 /// makes a fail point close the connection.)
 #[bucket_testkit::test]
 async fn a_server_without_hinted_updates_is_refused_at_opening() {
-    let options = ["--setParameter", "enableTestCommands=1"];
-    let server = Server::start_with(&options).await.unwrap();
-    let Some(db) = database(&server, "no_hint").await else {
+    let Some((_server, db)) = opened("no_hint").await else {
         return;
     };
     for code in [9, 115, 238] {

@@ -41,7 +41,6 @@ macro_rules! notes {
 
 notes! {
     Seconds("{a}_{at}", a: String)
-    Millis("{a}.{at:millis}", a: String)
     Numbered("{a}|{#}", a: String)
     LongLiterals("notes/{a}_x_{at}", a: String)
     PairSeconds("{a}_{b}_{at}", a: String, b: String)

@@ -24,10 +24,9 @@ use crate::{
     guarantees::life::{
         model::{ITEMS, Known, Model, Outcome, assert_once, called, in_order},
         support::{
-            Entry, Millis4, Millis10, Numbered4, Numbered10, NumberedBytes4, NumberedBytes10,
-            NumberedSum4, NumberedSum10, Place, Seconds4, Seconds10, SecondsSum4, SecondsSum10,
-            Step, Windows4, Windows10, WindowsBytes4, WindowsBytes10, WindowsSum4, WindowsSum10,
-            place, program,
+            Entry, Millis4, Millis10, NumberedBytes4, NumberedBytes10, NumberedSum4, NumberedSum10,
+            Place, SecondsSum4, SecondsSum10, Step, WindowsBytes4, WindowsBytes10, WindowsSum4,
+            WindowsSum10, place, program,
         },
     },
     support::{
@@ -285,10 +284,7 @@ macro_rules! lives {
 }
 
 lives! {
-    seconds: Seconds10 Seconds4 true;
     millis: Millis10 Millis4 false;
-    numbered: Numbered10 Numbered4 true;
-    windows: Windows10 Windows4 true;
     seconds_with_sums: SecondsSum10 SecondsSum4 true;
     numbered_with_sums: NumberedSum10 NumberedSum4 true;
     windows_with_sums: WindowsSum10 WindowsSum4 true;

@@ -22,6 +22,8 @@ async fn calls_that_are_given_nothing_change_nothing(Recorded(db, record): Recor
     let marks = Mark::buckets(&db).await.unwrap();
     record.take();
     assert_eq!(marks.append_stream(stream::empty()).await.unwrap(), 0);
+    assert_eq!(marks.append_many([]).await.unwrap(), 0);
+    drop(marks.append_many([Mark { key: 1, n: 0 }]));
     assert_eq!(record.names(), [""; 0]);
     let flat = db.collection::<Document>("flat");
     let imported = marks.import_flat(&flat).await.unwrap();

@@ -14,6 +14,7 @@ use bucket_runtime::{
         bson::{Bson, DateTime, Document},
     },
 };
+use futures_util::future::join_all;
 
 use crate::support::database::{documents, number};
 
@@ -52,7 +53,6 @@ trades! {
     Numbered4("{customer}_{#}", 4)
     Windowed10("{customer}_{at/10s}", 10)
     Windowed25("{customer}_{at/10s}", 25)
-    Windowed4("{customer}_{at/10s}", 4)
 }
 
 /// What the documents hold: the numbers of all items, sorted.
@@ -100,9 +100,9 @@ pub(crate) async fn is_sound<T: Trade>(db: &Database) {
     let look = async || lengths(&documents(trades.collection()).await, capacity);
     let (before, all) = (look().await, stored(db).await);
     let end = all.first().map_or(0, |n| *n.min(&0));
-    for n in end - 30..end {
-        trades.append(&T::new(1, n)).await.unwrap();
-    }
+    let appends = (end - 30..end).map(|n| T::new(1, n));
+    let appends = appends.map(async |trade| trades.append(&trade).await.unwrap());
+    join_all(appends).await;
     let many = (end - 60..end - 30).map(|n| T::new(2, n));
     trades.append_many(many).await.unwrap();
     for (id, length) in look().await {

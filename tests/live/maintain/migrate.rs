@@ -3,14 +3,7 @@
 mod order;
 mod refused;
 
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
-    time::Duration,
-};
+use std::{collections::BTreeMap, time::Duration};
 
 use bucket_runtime::{
     Bucket, Buckets,
@@ -22,10 +15,7 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 use rand::Rng;
 
-use crate::support::{
-    database::{Live, Recorded, dense_buckets, documents, is_cluster},
-    tasks::JoinSet,
-};
+use crate::support::database::{self, Live, Recorded, dense_buckets, documents, is_cluster};
 
 mod old {
     use super::{Bucket, DateTime};
@@ -102,13 +92,8 @@ fn trade(n: i32) -> old::Trade {
 }
 
 async fn items<T: Bucket>(buckets: &Buckets<T>) -> Vec<T> {
-    buckets
-        .all_items()
-        .await
-        .unwrap()
-        .try_collect()
-        .await
-        .unwrap()
+    let items = buckets.all_items().await.unwrap();
+    items.try_collect().await.unwrap()
 }
 
 /// The new collection holds exactly the trades up to `n`, those of a key in order, and breaks no
@@ -140,19 +125,10 @@ async fn assert_migrated(db: &Database, n: i32, is_in_order: bool) {
     if is_in_order {
         let timed = Timed::buckets(db).await.unwrap();
         for customer in 0..11 {
-            let found: Vec<_> = timed
-                .items(&customer)
-                .await
-                .unwrap()
-                .try_collect()
-                .await
-                .unwrap();
-            let expected: Vec<_> = (0..n)
-                .map(trade)
-                .filter(|trade| trade.customer == customer)
-                .map(self::timed)
-                .collect();
-            assert_eq!(found, expected, "G5: {customer}");
+            let found = database::items(&timed, &customer).await;
+            let expected = (0..n).map(trade).map(self::timed);
+            let expected = expected.filter(|trade| trade.customer == customer);
+            assert_eq!(found, Vec::from_iter(expected), "G5: {customer}");
         }
     }
 }
@@ -194,25 +170,6 @@ async fn a_transaction_takes_few_commands(Recorded(db, record): Recorded) {
     // On a cluster the last bucket of each window is read by itself.
     assert!(sent.len() < 40 || is_cluster().await, "{sent:?}");
     assert_migrated(&db, 1200, false).await;
-}
-
-/// The items of one moment fill many buckets, in which the second chunk goes on.
-#[bucket_testkit::test]
-async fn items_of_one_moment_are_migrated(db: Live) {
-    let old = old::Trade::buckets(&db).await.unwrap();
-    old.append_many((0..2000).map(trade)).await.unwrap();
-    let at_once = |old: old::Trade| Timed {
-        customer: old.customer % 3,
-        at: DateTime::from_millis(1_700_000_000_000),
-        n: old.qty,
-    };
-    assert_eq!(Timed::migrate_from(&db, at_once).await.unwrap(), 2000);
-    assert_eq!(Timed::verify(&db).await.unwrap().problems, []);
-    let timed = Timed::buckets(&db).await.unwrap();
-    dense_buckets(&timed).await;
-    let mut found: Vec<_> = items(&timed).await.iter().map(|timed| timed.n).collect();
-    found.sort_unstable();
-    assert_eq!(found, Vec::from_iter(0..2000));
 }
 
 #[bucket_testkit::test]
@@ -270,53 +227,4 @@ async fn g1_a_migration_that_is_dropped_again_and_again_stores_each_item_once(db
 async fn drop_new(db: &Live) {
     let new = Trade::buckets(db).await.unwrap();
     new.collection().drop().await.unwrap();
-}
-
-/// Eight writers append until they are told to stop, which is when everything is copied.
-#[bucket_testkit::test(multi_thread)]
-async fn g1_what_is_appended_meanwhile_is_moved_too(db: Live) {
-    let old = old::Trade::buckets(&db).await.unwrap();
-    old.append_many((0..3000).map(trade)).await.unwrap();
-    let stop = Arc::new(AtomicBool::new(false));
-    let mut writers = JoinSet::new();
-    for writer in 0..8 {
-        let (old, stop) = (old.clone(), Arc::clone(&stop));
-        writers.spawn(async move {
-            let mut n = 3000 + writer;
-            while !stop.load(Relaxed) {
-                old.append(&trade(n)).await.unwrap();
-                n += 8;
-                // Otherwise they could be faster than the migration.
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-            n
-        });
-    }
-    let mut last = Vec::new();
-    let stopped = async {
-        tokio::time::sleep(Duration::from_millis(500)).await;
-        stop.store(true, Relaxed);
-        last = writers.join_all().await;
-    };
-    let items = Trade::migrate_from(&db, convert)
-        .until(stopped)
-        .await
-        .unwrap();
-    let mut all: Vec<i64> = (0..3000).collect();
-    for end in last {
-        all.extend((3000 + i64::from(end % 8)..end.into()).step_by(8));
-    }
-    all.sort_unstable();
-    assert!(all.len() > 3008, "{}", all.len());
-    assert_eq!(items, all.len() as u64);
-    assert_eq!(Trade::verify(&db).await.unwrap().problems, []);
-    let trades = Trade::buckets(&db).await.unwrap();
-    dense_buckets(&trades).await;
-    let mut found: Vec<i64> = self::items(&trades)
-        .await
-        .into_iter()
-        .map(|trade| trade.quantity)
-        .collect();
-    found.sort_unstable();
-    assert_eq!(found, all);
 }

@@ -124,19 +124,13 @@ async fn every_write_passes<T: Sale>(db: &Database) {
         doc! { "shopName": "Oslo_1", "customer": customer, "at": at, "price": 1.5, "n": n }
     });
     flat.insert_many(documents).await.unwrap();
-    sales
-        .import_flat(&flat)
-        .sort(doc! { "customer": 1, "at": 1 })
-        .await
-        .unwrap();
+    let import = sales.import_flat(&flat);
+    let import = import.sort(doc! { "customer": 1, "at": 1 });
+    import.await.unwrap();
 
-    let all: i64 = dense_buckets(&sales)
-        .await
-        .into_values()
-        .flatten()
-        .map(|bucket| number(bucket.get(T::SPEC.count)))
-        .sum();
-    assert_eq!(all, 20 + 200 + 300 + 12 + 60);
+    let stored = dense_buckets(&sales).await.into_values().flatten();
+    let counts = stored.map(|bucket| number(bucket.get(T::SPEC.count)));
+    assert_eq!(counts.sum::<i64>(), 20 + 200 + 300 + 12 + 60);
     let mut of_one: Vec<_> = items(&sales, ("Oslo_1", &3)).await;
     of_one.retain(|sale| sale.n() < 6);
     assert!(of_one.len() >= 12);
@@ -243,12 +237,8 @@ async fn what_would_break_a_bucket_is_refused_from_any_writer(db: Live) {
 
     // The validator accepts what breaks nothing: an append by hand, numbers of other types, a seal.
     assert_taken(raw, open, append(9)).await;
-    assert_taken(
-        raw,
-        open,
-        doc! { "$set": { "customer": 12.0, "note": "x" } },
-    )
-    .await;
+    let other = doc! { "$set": { "customer": 12.0, "note": "x" } };
+    assert_taken(raw, open, other).await;
     assert_taken(raw, open, doc! { "$set": { "sealed": open } }).await;
     let sale = Windowed {
         at,

@@ -22,6 +22,7 @@ use crate::{
     support::{
         database::{Live, Recorded, documents},
         outliers::fresh as fresh_parents,
+        scale::scaled,
         tasks::JoinSet,
     },
 };
@@ -88,10 +89,8 @@ async fn o1_an_upsert_of_an_item_of_a_deleted_parent_replaces_nothing(db: Live) 
 async fn a_push_of_nothing_sends_nothing(Recorded(db, record): Recorded) {
     let books = fresh::<Book2>(&db).await;
     let users = fresh_parents::<User3>(&db).await;
-    books
-        .insert(&Book2::new(7, (0..5).collect()))
-        .await
-        .unwrap();
+    let book = Book2::new(7, (0..5).collect());
+    books.insert(&book).await.unwrap();
     books.push(&7, 5).await.unwrap();
     record.take();
     for id in [7, 8] {
@@ -107,11 +106,12 @@ async fn a_push_of_nothing_sends_nothing(Recorded(db, record): Recorded) {
 #[bucket_testkit::test(multi_thread)]
 async fn o1_no_push_is_stored_that_begins_after_an_acknowledged_deletion(db: Live) {
     const WRITERS: i64 = 12;
+    let parents = scaled(60_i64);
     let books = fresh::<Book2>(&db).await;
     let handles = [books.clone(), Book2::outliers(&db).await.unwrap()];
     let deleter = Book2::outliers(&db).await.unwrap();
     let mut late_pushes = 0;
-    for id in 0..60_i64 {
+    for id in 0..parents {
         let begin = Book2::new(id, vec![-1, -2]);
         books.insert(&begin).await.unwrap();
         for handle in &handles {
@@ -159,5 +159,5 @@ async fn o1_no_push_is_stored_that_begins_after_an_acknowledged_deletion(db: Liv
         }
         books.delete(&id).await.unwrap();
     }
-    assert_eq!(late_pushes, 60 * WRITERS * 5);
+    assert_eq!(late_pushes, parents * WRITERS * 5);
 }

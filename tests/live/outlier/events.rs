@@ -15,14 +15,8 @@ pub(crate) async fn at_rest<T: Outlier>(books: &Outliers<T>) {
     let mut before = look().await;
     loop {
         // A command of its own: the server has seen everything sent before it.
-        let ping = doc! { "ping": 1 };
-        books
-            .collection()
-            .client()
-            .database("admin")
-            .run_command(ping)
-            .await
-            .unwrap();
+        let admin = books.collection().client().database("admin");
+        admin.run_command(doc! { "ping": 1 }).await.unwrap();
         tokio::time::sleep(std::time::Duration::from_millis(12)).await;
         let now = look().await;
         if now == before {

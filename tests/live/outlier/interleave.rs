@@ -3,7 +3,11 @@
 
 use std::{future::IntoFuture, pin::Pin};
 
-use bucket_runtime::{Appended, Outliers, ProblemKind as Kind, mongodb::Database};
+use bucket_runtime::{
+    Appended::{self, Stored},
+    Outliers, ProblemKind as Kind,
+    mongodb::Database,
+};
 
 use crate::support::problems::{assert_found, expected};
 use crate::{
@@ -30,14 +34,14 @@ async fn opened(db: &Database) -> (Outliers<Book2>, Outliers<Book2>, Events) {
     )
 }
 
-type Meanwhile<'c> = Pin<Box<dyn Future<Output = ()> + 'c>>;
+type Call<'c> = Pin<Box<dyn Future<Output = ()> + 'c>>;
 
 /// Pauses a push of 100 after this many events of its client. Returns whether it completed before.
 async fn pause_push(
     books: &Outliers<Book2>,
     events: &Events,
     stop: usize,
-    meanwhile: Meanwhile<'_>,
+    meanwhile: Call<'_>,
 ) -> (bool, bucket_runtime::Result<Appended>) {
     events.reset();
     match events
@@ -59,74 +63,51 @@ async fn pause_push(
 /// page, or a full page.
 const BEGINNINGS: [i64; 5] = [0, 1, 2, 3, 4];
 
+/// One value, or several that fill a page at once, while others push. The same writer's next value must not come before
+/// them.
 #[bucket_testkit::test]
 async fn a_push_between_whose_commands_others_push(db: Live) {
     let (books, plain, events) = opened(&db).await;
-    for begin in BEGINNINGS {
-        for others in [1, 2, 5] {
-            for stop in 1.. {
-                plain.delete(&7).await.unwrap();
-                plain
-                    .insert(&Book2::new(7, (0..begin).collect()))
-                    .await
-                    .unwrap();
-                let others = 50..50 + others;
-                let meanwhile = async {
-                    for value in others.clone() {
-                        plain.push(&7, value).await.unwrap();
-                    }
-                };
-                let (to_its_end, pushed) =
-                    pause_push(&books, &events, stop, Box::pin(meanwhile)).await;
-                pushed.unwrap();
-                let stored = dense(&plain).await.remove(&7).unwrap();
-                let mut all = stored.all();
-                assert_eq!(all[..begin as usize], (0..begin).collect::<Vec<_>>(), "O5");
-                reads_agree(&plain, 7, &stored).await;
-                all.sort_unstable();
-                let expected = (0..begin).chain(others).chain([100]);
-                assert_eq!(all, expected.collect::<Vec<_>>(), "O1");
-                if to_its_end {
-                    break;
-                }
+    let values = [(1, 1), (1, 2), (1, 5), (2, 1), (3, 1), (4, 1), (7, 1)];
+    let cases = BEGINNINGS
+        .iter()
+        .flat_map(|begin| values.map(|values| (*begin, values)));
+    for (begin, (many, others)) in cases {
+        for stop in 1.. {
+            plain.delete(&7).await.unwrap();
+            let book = Book2::new(7, (0..begin).collect());
+            plain.insert(&book).await.unwrap();
+            events.reset();
+            let push: Call<'_> = match many {
+                1 => Box::pin(async { assert_eq!(books.push(&7, 100).await.unwrap(), Stored) }),
+                _ => Box::pin(async {
+                    let pushed = books.push_many(&7, 100..100 + many).await;
+                    assert_eq!(pushed.unwrap(), many as u64);
+                }),
+            };
+            let paused = events.run_until(stop, push).await;
+            for value in 50..50 + others {
+                plain.push(&7, value).await.unwrap();
             }
-        }
-    }
-}
-
-/// Values that fill a page at once, while somebody else opens one. The same writer's next values must
-/// not come before them.
-#[bucket_testkit::test]
-async fn a_push_of_many_between_whose_commands_others_push(db: Live) {
-    let (books, plain, events) = opened(&db).await;
-    for begin in BEGINNINGS {
-        for many in [2, 3, 4, 7] {
-            for stop in 1.. {
-                plain.delete(&7).await.unwrap();
-                let book = Book2::new(7, (0..begin).collect());
-                plain.insert(&book).await.unwrap();
-                events.reset();
-                let push = books.push_many(&7, 100..100 + many).into_future();
-                let paused = events.run_until(stop, push).await;
-                plain.push(&7, 50).await.unwrap();
-                let to_its_end = paused.is_ok();
-                match paused {
-                    Ok(pushed) => pushed.unwrap(),
-                    Err(push) => push.await.unwrap(),
-                };
-                books.push(&7, 100 + many).await.unwrap();
-                let found = crate::outlier::support::items(&plain, 7).await;
-                let mut own = found.clone();
-                own.retain(|value| *value >= 100);
-                let expected: Vec<i64> = (100..=100 + many).collect();
-                assert_eq!(
-                    own, expected,
-                    "O5: {many} values to a parent of {begin}, stopped after {stop} events: {found:?}"
-                );
-                dense(&plain).await;
-                if to_its_end {
-                    break;
-                }
+            let to_its_end = paused.is_ok();
+            if let Err(push) = paused {
+                push.await;
+            }
+            books.push(&7, 100 + many).await.unwrap();
+            let stored = dense(&plain).await.remove(&7).unwrap();
+            reads_agree(&plain, 7, &stored).await;
+            let mut all = stored.all();
+            let case =
+                format!("{many} and {others} values to {begin}, after {stop} events: {all:?}");
+            let first = Vec::from_iter(0..begin);
+            assert!(all.starts_with(&first), "O5: {case}");
+            let own = all.iter().copied().filter(|value| *value >= 100);
+            assert!(own.eq(100..=100 + many), "O5: {case}");
+            all.sort_unstable();
+            let expected = (0..begin).chain(50..50 + others).chain(100..=100 + many);
+            assert!(all.into_iter().eq(expected), "O1: {case}");
+            if to_its_end {
+                break;
             }
         }
     }
@@ -137,10 +118,8 @@ async fn a_push_between_whose_commands_the_parent_is_deleted_leaves_at_most_an_o
     let (books, plain, events) = opened(&db).await;
     for begin in BEGINNINGS {
         for stop in 1.. {
-            plain
-                .insert(&Book2::new(7, (0..begin).collect()))
-                .await
-                .unwrap();
+            let book = Book2::new(7, (0..begin).collect());
+            plain.insert(&book).await.unwrap();
             let meanwhile = async { assert!(plain.delete(&7).await.unwrap()) };
             let (to_its_end, pushed) = pause_push(&books, &events, stop, Box::pin(meanwhile)).await;
             if let Err(error) = &pushed {
@@ -169,10 +148,8 @@ async fn a_push_between_whose_commands_the_parent_is_deleted_and_inserted_again(
     let (books, plain, events) = opened(&db).await;
     for begin in BEGINNINGS {
         for stop in 1.. {
-            plain
-                .insert(&Book2::new(7, (0..begin).collect()))
-                .await
-                .unwrap();
+            let book = Book2::new(7, (0..begin).collect());
+            plain.insert(&book).await.unwrap();
             let meanwhile = async {
                 plain.delete(&7).await.unwrap();
                 plain.insert(&Book2::new(7, vec![50])).await.unwrap();
@@ -192,36 +169,6 @@ async fn a_push_between_whose_commands_the_parent_is_deleted_and_inserted_again(
             plain.delete(&7).await.unwrap();
             if to_its_end {
                 break;
-            }
-        }
-    }
-}
-
-/// `repair` removes what an interrupted delete has left, so it does not come back among another
-/// parent's values.
-#[bucket_testkit::test]
-async fn a_parent_inserted_after_a_delete_that_was_cut_short_has_its_own_values_alone(db: Live) {
-    let (books, plain, events) = opened(&db).await;
-    for stop in 1.. {
-        for values in [vec![50], vec![50, 51], vec![50, 51, 52, 53]] {
-            plain
-                .insert(&Book2::new(7, (0..6).collect()))
-                .await
-                .unwrap();
-            let done = events.cut(stop, books.delete(&7)).await;
-            crate::outlier::events::at_rest(&plain).await;
-            // The call may have been dropped before the parent was deleted.
-            if survey(&plain).await.parents.is_empty() {
-                assert_eq!(repair(&plain).await.unwrap(), []);
-                plain.insert(&Book2::new(7, values.clone())).await.unwrap();
-                plain.push_many(&7, 60..65).await.unwrap();
-                let expected: Vec<i64> = values.iter().copied().chain(60..65).collect();
-                let found = crate::outlier::support::items(&plain, 7).await;
-                assert_eq!(found, expected, "a delete dropped after {stop} events");
-            }
-            plain.delete(&7).await.unwrap();
-            if done {
-                return;
             }
         }
     }

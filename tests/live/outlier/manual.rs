@@ -1,5 +1,4 @@
 //! The manual's page on the outlier pattern.
 
 pub(crate) mod page;
-pub(crate) mod reader;
 pub(crate) mod taken_over;

@@ -16,7 +16,6 @@ const VALUES: i64 = 300;
 
 books! {
     Book1(1, 2)
-    Book5(5, 3)
     Book20(20, 1000)
 }
 
@@ -176,7 +175,6 @@ macro_rules! mixed {
         #[bucket_testkit::test(multi_thread)]
         async fn $test(db: Live) {
             mixed::<Book1>(&db, Deleter::$deleter).await;
-            mixed::<Book5>(&db, Deleter::$deleter).await;
             mixed::<Book20>(&db, Deleter::$deleter).await;
         }
     )+};

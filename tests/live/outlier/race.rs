@@ -18,7 +18,7 @@ use crate::{
     outlier::support::{
         Book, Stored, assert_in_order, books, dense, fresh, items, reads_agree, verify,
     },
-    support::{database::Live, tasks::JoinSet},
+    support::{database::Live, scale::scaled, tasks::JoinSet},
 };
 
 const WRITERS: i64 = 32;
@@ -28,9 +28,9 @@ const VALUES: i64 = 40;
 
 books! {
     Book1x1(1, 1) Book1x10(1, 10) Book1x1000(1, 1000)
-    Book2x1(2, 1) Book2x10(2, 10) Book2x1000(2, 1000)
+    Book2x10(2, 10)
     Book50x1(50, 1) Book50x10(50, 10) Book50x1000(50, 1000)
-    Book1000x1(1000, 1) Book1000x10(1000, 10) Book1000x1000(1000, 1000)
+    Book1000x10(1000, 10)
 }
 
 /// Reads the parents with the raw driver until the writers are done: no array is ever too long, and
@@ -44,12 +44,8 @@ async fn watch<T: Book>(books: Outliers<T>, parents: i64, done: Arc<AtomicBool>)
         for id in 0..parents {
             let of_parent = doc! { spec.reference: id };
             let extras = books.extras_collection().find_one(of_parent).await.unwrap();
-            let parent = books
-                .collection()
-                .find_one(doc! { "_id": id })
-                .await
-                .unwrap();
-            let parent: Document = parent.unwrap();
+            let parent = books.collection().find_one(doc! { "_id": id });
+            let parent: Document = parent.await.unwrap().unwrap();
             let length = parent.get_array(spec.items).unwrap().len();
             assert!(
                 length <= spec.threshold as usize,
@@ -79,17 +75,11 @@ async fn race<T: Book>(db: &Database, parents: i64) {
     let other = T::outliers(db).await.unwrap();
     let mut writers = JoinSet::new();
     for writer in 0..WRITERS {
-        let books = if writer % 2 == 0 {
-            books.clone()
-        } else {
-            other.clone()
-        };
+        let books = if writer % 2 == 0 { &books } else { &other }.clone();
         writers.spawn(async move {
             for n in 0..VALUES {
-                books
-                    .push(&(writer % parents), writer * 100 + n)
-                    .await
-                    .unwrap();
+                let id = writer % parents;
+                books.push(&id, writer * 100 + n).await.unwrap();
             }
         });
     }
@@ -132,27 +122,25 @@ macro_rules! races {
 }
 
 races! {
-    threshold_1: Book1x1 Book1x10 Book1x1000;
-    threshold_2: Book2x1 Book2x10 Book2x1000;
-    threshold_50: Book50x1 Book50x10 Book50x1000;
-    threshold_1000: Book1000x1 Book1000x10 Book1000x1000;
+    threshold_1: Book1x1 Book1x1000;
+    threshold_2: Book2x10;
+    threshold_50: Book50x1 Book50x1000;
+    threshold_1000: Book1000x10;
 }
 
 #[bucket_testkit::test(multi_thread)]
 async fn a_parent_for_each_task(db: Live) {
     race::<Book1x10>(&db, WRITERS).await;
     race::<Book50x10>(&db, WRITERS).await;
-    race::<Book50x1000>(&db, WRITERS).await;
-    race::<Book1000x10>(&db, WRITERS).await;
 }
 
 /// 32 tasks push to a parent for the first time, at the same instant. The parent begins with as many
 /// values as let all of theirs fit, some of them, or none.
 async fn first_pushes<T: Book>(db: &Database, begin: usize) {
-    const PARENTS: i64 = 30;
+    let parents = scaled(40_i64);
     let books = fresh::<T>(db).await;
     let begin: Vec<i64> = (0..begin as i64).map(|n| n - 1000).collect();
-    for id in 0..PARENTS {
+    for id in 0..parents {
         books.insert(&T::new(id, begin.clone())).await.unwrap();
     }
     let barrier = Arc::new(Barrier::new(WRITERS as usize));
@@ -160,7 +148,7 @@ async fn first_pushes<T: Book>(db: &Database, begin: usize) {
     for writer in 0..WRITERS {
         let (books, barrier) = (T::outliers(db).await.unwrap(), Arc::clone(&barrier));
         writers.spawn(async move {
-            for id in 0..PARENTS {
+            for id in 0..parents {
                 barrier.wait().await;
                 books.push(&id, writer).await.unwrap();
             }
@@ -168,7 +156,7 @@ async fn first_pushes<T: Book>(db: &Database, begin: usize) {
     }
     writers.join_all().await;
     let stored = dense(&books).await;
-    assert_eq!(stored.len() as i64, PARENTS);
+    assert_eq!(stored.len() as i64, parents);
     for stored in stored.values() {
         let mut all = stored.all();
         assert_eq!(all[..begin.len()], begin, "O5");
@@ -183,7 +171,6 @@ async fn first_pushes_of_fresh_parents_at_one_instant(db: Live) {
     first_pushes::<Book1x1000>(&db, 0).await;
     first_pushes::<Book2x10>(&db, 2).await;
     first_pushes::<Book50x10>(&db, 30).await;
-    first_pushes::<Book50x1000>(&db, 50).await;
     first_pushes::<Book1000x10>(&db, 968).await;
 }
 
@@ -222,6 +209,5 @@ async fn many_at_once<T: Book>(db: &Database) {
 #[bucket_testkit::test(multi_thread)]
 async fn many_values_at_once(db: Live) {
     many_at_once::<Book2x10>(&db).await;
-    many_at_once::<Book50x10>(&db).await;
     many_at_once::<Book50x1000>(&db).await;
 }

@@ -29,7 +29,7 @@ use crate::{
 
 const PARENTS: i64 = 2000;
 const LONG: i64 = 2000;
-const WRITERS: i64 = 8;
+const WRITERS: i64 = 4;
 const URI: &str = "BUCKET_TESTS_SPLIT";
 
 books! {
@@ -65,12 +65,8 @@ async fn write(books: Outliers<Book50>, writer: i64, stop: Arc<AtomicBool>) -> P
         let values: Vec<i64> = (value..value + many).collect();
         value += many;
         match many {
-            1 => {
-                books.push(&id, values[0]).await.unwrap();
-            }
-            _ => {
-                books.push_many(&id, values.clone()).await.unwrap();
-            }
+            1 => drop(books.push(&id, values[0]).await.unwrap()),
+            _ => drop(books.push_many(&id, values.clone()).await.unwrap()),
         }
         pushed.entry(id).or_default().extend(values);
     }
@@ -189,45 +185,28 @@ async fn two_thousand_parents_are_split_while_others_push(db: Live) {
 #[bucket_testkit::test]
 async fn what_was_pushed_before_the_split_stays_behind_what_is_older(db: Live) {
     let books = fresh::<Book3>(&db).await;
-    for length in [4, 5, 6, 7, 12] {
-        for pushed in [0, 1, 2, 3, 5] {
-            books
-                .collection()
-                .insert_one(parent(7, length))
-                .await
-                .unwrap();
+    for length in [4, 5, 12] {
+        for pushed in [0, 1, 2, 3] {
+            let long = parent(7, length);
+            books.collection().insert_one(long).await.unwrap();
             for value in length..length + pushed {
                 books.push(&7, value).await.unwrap();
             }
-            assert_eq!(
-                items(&books, 7).await,
-                (0..length + pushed).collect::<Vec<_>>()
-            );
+            let all = Vec::from_iter(0..length + pushed);
+            assert_eq!(items(&books, 7).await, all);
             let done = repaired(&books).await.unwrap();
             assert_eq!(done.repaired, [(ProblemKind::TooLarge, 1)].into());
             let found = stored(&books).await.remove(&7).unwrap();
-            assert_eq!(found.all(), (0..length + pushed).collect::<Vec<_>>());
+            assert_eq!(found.all(), all);
             assert_eq!((found.parent.len(), found.flagged), (3, true));
-            let ids: Vec<_> = found
-                .pages
-                .iter()
-                .map(|page| page.get_str("_id").unwrap())
-                .collect();
-            assert!(ids[0].starts_with("7_-"), "{ids:?}");
+            let first = &found.pages[0];
+            assert!(first.get_str("_id").unwrap().starts_with("7_-"), "{first}");
             reads_agree(&books, 7, &found).await;
             // Through the handle that split, and through one that knows nothing.
             books.push(&7, length + pushed).await.unwrap();
-            let other = Book3::outliers_in(
-                books.collection().clone(),
-                books.extras_collection().clone(),
-            );
+            let other = Book3::outliers(&db).await.unwrap();
             let more = length + pushed + 1..length + pushed + 8;
-            other
-                .await
-                .unwrap()
-                .push_many(&7, more.clone())
-                .await
-                .unwrap();
+            other.push_many(&7, more.clone()).await.unwrap();
             let found = stored(&books).await.remove(&7).unwrap();
             assert_eq!(found.all(), (0..more.end).collect::<Vec<_>>());
             reads_agree(&books, 7, &found).await;
@@ -267,11 +246,8 @@ async fn a_parent_is_split_again_and_again(db: Live) {
         assert_eq!(found.all(), expected, "round {round}");
         let foreign: Vec<i64> = (0..round + 1).map(|n| round * 100 + n).collect();
         let push = doc! { "$push": { "buyers": { "$each": &foreign } } };
-        books
-            .collection()
-            .update_one(doc! { "_id": 7 }, push)
-            .await
-            .unwrap();
+        let parents = books.collection();
+        parents.update_one(doc! { "_id": 7 }, push).await.unwrap();
         expected.splice(3..3, foreign);
         expected.push(round * 1000);
         books.push(&7, round * 1000).await.unwrap();

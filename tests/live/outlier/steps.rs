@@ -45,10 +45,8 @@ impl Both {
 
     async fn begin(&self, values: i64) {
         self.books.delete(&7).await.unwrap();
-        self.books
-            .insert(&Book3::new(7, (0..values).collect()))
-            .await
-            .unwrap();
+        let book = Book3::new(7, (0..values).collect());
+        self.books.insert(&book).await.unwrap();
     }
 
     /// The stored parents, now and at rest. Both times O2 to O4 are checked.
@@ -80,25 +78,23 @@ async fn a_push_to_no_parent_stores_nothing_and_says_so(db: Live) {
         assert!(!books.delete(&7).await.unwrap());
         assert!(items(books, 7).await.is_empty());
         // A parent that this handle knew as an outlier, deleted by another handle.
-        books
-            .insert(&Book3::new(7, (0..4).collect()))
-            .await
-            .unwrap();
+        let book = Book3::new(7, (0..4).collect());
+        books.insert(&book).await.unwrap();
         books.push(&7, 4).await.unwrap();
         assert!(both.cut.delete(&7).await.unwrap());
     }
 }
 
-/// Pushes of one and of many values onto every filling, dropped at every event.
+/// Pushes of one and of many values, dropped at every event: to a parent with room, without, with an open page and with
+/// a full one, by a handle that knows of its extras or not.
 async fn push<const N: i64>(db: &Database) {
     let both = Both::open(db).await;
-    let beginnings: &[i64] = if N == 1 {
-        &[0, 1, 2, 3, 4, 5, 6]
-    } else {
-        &[0, 2, 3, 4]
-    };
+    let beginnings: &[i64] = if N == 1 { &[2, 3, 4, 5] } else { &[0, 3, 4] };
     for &begin in beginnings {
         for known in [false, true] {
+            if known && begin < 3 {
+                continue;
+            }
             for stop in 1.. {
                 both.begin(begin).await;
                 let mut before = begin;
@@ -152,7 +148,7 @@ async fn a_push_of_many_dropped_at_every_command(db: Live) {
 #[bucket_testkit::test]
 async fn an_insert_dropped_at_every_command_leaves_a_first_part(db: Live) {
     let both = Both::open(&db).await;
-    for values in [0, 3, 4, 5, 9] {
+    for values in [3, 4, 9] {
         for stop in 1.. {
             both.books.delete(&7).await.unwrap();
             let book = Book3::new(7, (0..values).collect());
@@ -188,10 +184,8 @@ async fn a_remove_dropped_at_every_command_is_finished_by_the_next(db: Live) {
     let begin = vec![1, 0, 2, 0, 3, 0, 0, 4, 0];
     for stop in 1.. {
         both.books.delete(&7).await.unwrap();
-        both.books
-            .insert(&Book3::new(7, begin.clone()))
-            .await
-            .unwrap();
+        let book = Book3::new(7, begin.clone());
+        both.books.insert(&book).await.unwrap();
         let done = {
             let zero = Book3::FIELDS.buyers.item().eq(0);
             let remove = both.cut.remove_items(&7, zero);

@@ -197,12 +197,8 @@ pub(crate) async fn reads_agree<T: Book>(books: &Outliers<T>, id: i64, stored: &
         .await
         .unwrap();
     let ids: Vec<_> = pages.iter().map(|page| page.id.as_str()).collect();
-    let expected: Vec<_> = stored
-        .pages
-        .iter()
-        .map(|page| page.get_str("_id").unwrap())
-        .collect();
-    assert_eq!(ids, expected);
+    let expected = stored.pages.iter().map(|page| page.get_str("_id").unwrap());
+    assert_eq!(ids, Vec::from_iter(expected));
     let extras: Vec<_> = pages.into_iter().flat_map(|page| page.items).collect();
     assert_eq!(extras, stored.extras);
 }

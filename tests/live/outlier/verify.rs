@@ -1,6 +1,5 @@
 //! `verify` and `repair` of parents and extras.
 
 pub(crate) mod all;
-pub(crate) mod damage;
 pub(crate) mod mended;
 pub(crate) mod unreadable;

@@ -127,48 +127,39 @@ async fn o1_o5_all_that_is_pushed_comes_once_and_in_order_from_any_place_again(d
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
-#[outlier(
-    collection = "counted",
-    reference = "counted_id",
-    threshold = 4,
-    extras_capacity = 3
-)]
-struct Counted {
-    #[serde(rename = "_id")]
-    id: i64,
-    title: String,
-    #[outlier(items)]
-    values: Vec<i64>,
-    #[outlier(total)]
-    many: i64,
+macro_rules! titled {
+    ($($name:ident($collection:literal $(, $total:ident)?))+) => {$(
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
+        #[outlier(
+            collection = $collection,
+            reference = "book_id",
+            threshold = 4,
+            extras_capacity = 3
+        )]
+        struct $name {
+            #[serde(rename = "_id")]
+            id: i64,
+            title: String,
+            #[outlier(items)]
+            values: Vec<i64>,
+            $(#[outlier(total)]
+            $total: i64,)?
+        }
+    )+};
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
-#[outlier(
-    collection = "plain",
-    reference = "plain_id",
-    threshold = 4,
-    extras_capacity = 3
-)]
-struct Plain {
-    #[serde(rename = "_id")]
-    id: i64,
-    title: String,
-    #[outlier(items)]
-    values: Vec<i64>,
+titled! {
+    Counted("counted", many)
+    Plain("plain")
 }
 
 /// Pushes, removals, edits, changes of the title and splits at random, until arrays and extras are emptied and filled again.
 /// The own array of an outlier loses nothing.
-async fn only_pushes_come<T>(
-    books: &Outliers<T>,
-    parent: T,
-    rename: fn(&mut T),
-    is: fn(i64) -> Filter<i64>,
-) where
+async fn only_pushes_come<T>(books: &Outliers<T>, parent: T, rename: fn(&mut T))
+where
     T: Outlier<Id = i64, Item = i64> + Debug,
 {
+    let is = |value: i64| -> Filter<i64> { Plain::FIELDS.values.item().eq(value) };
     books.insert(&parent).await.unwrap();
     let mut stream = books.watch(&7).await.unwrap();
     // An emptied parent and emptied extras are filled again.
@@ -234,30 +225,19 @@ async fn only_pushes_come<T>(
 
 #[bucket_testkit::test]
 async fn what_is_removed_or_changed_does_not_come(db: Live) {
-    let id = 7;
-    let (title, values) = (String::new(), Vec::new());
+    let (id, title, values) = (7, String::new(), Vec::new());
+    let plain = Plain { id, title, values };
+    let (title, values, many) = (String::new(), Vec::new(), 0);
     let counted = Counted {
         id,
-        title: title.clone(),
-        values: values.clone(),
-        many: 0,
+        title,
+        values,
+        many,
     };
     let books = fresh::<Counted>(&db).await;
-    only_pushes_come(
-        &books,
-        counted,
-        |book| book.title.push('x'),
-        |value| Counted::FIELDS.values.item().eq(value),
-    )
-    .await;
+    only_pushes_come(&books, counted, |book| book.title.push('x')).await;
     let books = fresh::<Plain>(&db).await;
-    only_pushes_come(
-        &books,
-        Plain { id, title, values },
-        |book| book.title.push('x'),
-        |value| Plain::FIELDS.values.item().eq(value),
-    )
-    .await;
+    only_pushes_come(&books, plain, |book| book.title.push('x')).await;
 }
 
 /// A split moves items into extras documents, in each of the places where it can put them.
@@ -342,10 +322,8 @@ async fn a_dropped_collection_is_an_error_and_the_end(db: Live) {
     for of_extras in [false, true] {
         let books = fresh::<Book3x4>(&db).await;
         let mut stream = books.watch(&1).await.unwrap();
-        books
-            .insert(&Book3x4::new(1, (0..5).collect()))
-            .await
-            .unwrap();
+        let book = Book3x4::new(1, (0..5).collect());
+        books.insert(&book).await.unwrap();
         match of_extras {
             true => books.extras_collection().drop().await.unwrap(),
             false => books.collection().drop().await.unwrap(),

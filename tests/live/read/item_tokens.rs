@@ -152,15 +152,10 @@ async fn change<T: Line>(lines: &Buckets<T>, next: &mut i64, random: &mut StdRng
 /// Reads a part of a list, changes what is stored, and reads on, in the same order or the other one.
 async fn go_on<T: Line>(db: &Database, seed: u64) {
     let random = &mut StdRng::seed_from_u64(seed);
-    let lines = T::buckets_in(db.collection::<Document>("lines"))
-        .await
-        .unwrap();
-    let mut next = 0;
-    for _ in 0..random.random_range(1..60) {
-        let line = T::new(random.random_range(1..3), next, random.random_range(0..2));
-        next += 1;
-        lines.append(&line).await.unwrap();
-    }
+    let lines = T::buckets(db).await.unwrap();
+    let mut next = random.random_range(1..60);
+    let first = (0..next).map(|n| T::new(random.random_range(1..3), n, random.random_range(0..2)));
+    lines.append_many(Vec::from_iter(first)).await.unwrap();
     change(&lines, &mut next, random).await;
 
     let read = Read {
@@ -253,7 +248,7 @@ async fn cases() -> u64 {
         // Each case shards a collection.
         _ if is_cluster().await => 5,
         true => 40,
-        false => 15,
+        false => 10,
     }
 }
 

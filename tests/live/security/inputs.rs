@@ -2,7 +2,7 @@
 //! shape, and another key's documents stay unchanged.
 
 use bucket_runtime::{
-    Bucket, Buckets, Fields, Outlier, Outliers,
+    Bucket, Buckets, Fields, ItemToken, Outlier, Outliers,
     Upserted::{Appended, Replaced},
     mongodb::{
         Database,
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     security::shape::{SENTINEL, assert_same_shape},
     support::{
-        database::{Record, Recorded, documents},
+        database::{Record, Recorded, documents, items},
         random::for_any,
         scale::scaled,
     },
@@ -224,25 +224,15 @@ async fn edit_list(lists: &Outliers<List>, text: &str, any: &Bson) {
 
 /// The parent holds one item, and the extras the other one.
 async fn of_labels(labels: &Outliers<Labels>, text: &str, any: &Bson) {
-    let label = |any: &Bson| Label {
-        name: text.to_owned(),
+    let named = |name: String, any: &Bson| Label {
+        name,
         any: any.clone(),
     };
-    for before in [
-        vec![],
-        vec![Label {
-            name: format!("{text}!"),
-            any: any.clone(),
-        }],
-    ] {
+    let label = |any: &Bson| named(text.to_owned(), any);
+    for before in [vec![], vec![named(format!("{text}!"), any)]] {
         let id = text.to_owned();
-        labels
-            .insert(&Labels {
-                id,
-                all: before.clone(),
-            })
-            .await
-            .unwrap();
+        let all = before.clone();
+        labels.insert(&Labels { id, all }).await.unwrap();
         let other = Bson::from(doc! { "other": any.clone() });
         for (any, outcome) in [(&other, Appended), (any, Replaced)] {
             let stored = labels.upsert_item(text, label(any)).await.unwrap();
@@ -367,13 +357,7 @@ async fn names_from_flattened_maps_stay_within_their_item(Recorded(db, _): Recor
         };
         buckets.append(&item).await.unwrap();
         buckets.append_many(vec![item.clone(); 3]).await.unwrap();
-        let read: Vec<_> = buckets
-            .items("open")
-            .await
-            .unwrap()
-            .try_collect()
-            .await
-            .unwrap();
+        let read = items(&buckets, "open").await;
         assert_eq!(read, vec![item; 4], "{name}");
         assert_eq!(buckets.count("open").await.unwrap(), 4);
         buckets.remove_key("open").await.unwrap();
@@ -387,24 +371,16 @@ async fn oversized_values_are_errors(on: Recorded) {
     let both = Both::open(on).await;
     both.plant_canary().await;
     let before = both.all().await;
-    let large = "x".repeat(17 << 20);
+    let large = "1".repeat(17 << 20);
     let item = note("k", &large, &Bson::Null);
     assert!(both.notes.append(&item).await.unwrap_err().is_too_large());
     assert!(both.notes.append_many([item]).await.is_err());
-    assert!(
-        both.notes
-            .append(&note(&large, "", &Bson::Null))
-            .await
-            .is_err()
-    );
+    let item = note(&large, "", &Bson::Null);
+    assert!(both.notes.append(&item).await.is_err());
     assert!(both.notes.page(&*large, 1).await.is_err());
     assert!(both.notes.remove_key(&*large).await.is_err());
     assert!(both.lists.push("canary", large.clone()).await.is_err());
     assert!(both.lists.push(&*large, 1).await.is_err());
-    assert!(
-        "1".repeat(17 << 20)
-            .parse::<bucket_runtime::ItemToken>()
-            .is_err()
-    );
+    assert!(large.parse::<ItemToken>().is_err());
     assert_eq!(both.all().await, before);
 }

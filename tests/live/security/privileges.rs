@@ -3,12 +3,12 @@
 
 mod calls;
 
-use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+use std::{fs, os::unix::fs::PermissionsExt};
 
 use bucket_runtime::{
     Bucket, Outlier, Result,
     mongodb::{
-        Client, Database,
+        Client,
         bson::{DateTime, Document, doc},
         options::{ClientOptions, Credential},
     },
@@ -67,35 +67,32 @@ fn book(id: i64, buyers: usize) -> Book {
 }
 
 /// A server that asks who somebody is, and its first user, who may do everything.
-async fn server(folder: &Path) -> (Server, Client) {
+async fn server(test: &str) -> (Server, Client) {
+    let folder = format!("bucket-tests-{test}-{}", std::process::id());
+    let folder = std::env::temp_dir().join(folder);
+    fs::create_dir_all(&folder).unwrap();
     let key = folder.join("key");
     fs::write(&key, "of the members of the set").unwrap();
     fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
-    let key = key.to_str().unwrap().to_owned();
-    let few_rounds = ["scramIterationCount=5000", "scramSHA256IterationCount=5000"];
-    let [sha1, sha256] = few_rounds;
-    let options = [
-        "--keyFile",
-        &key,
-        "--setParameter",
-        sha1,
-        "--setParameter",
-        sha256,
-    ];
+    let few_rounds = "scramSHA256IterationCount=5000";
+    let key = key.to_str().unwrap();
+    let options = ["--keyFile", key, "--setParameter", few_rounds];
     let server = Server::start_with(&options).await.unwrap();
+    // The server has read the key.
+    fs::remove_dir_all(&folder).unwrap();
     let admin = server.database("admin").await.unwrap();
     let root = doc! { "createUser": "root", "pwd": "root", "roles": ["root"] };
     admin.run_command(root).await.unwrap();
-    let root = login(&server, "root").await;
+    let root = login(&server, "root", "root").await;
     (server, root)
 }
 
-/// A client of this user, whose password is the name.
-async fn login(server: &Server, name: &str) -> Client {
+/// A client of this user.
+async fn login(server: &Server, name: &str, password: &str) -> Client {
     let mut options = ClientOptions::parse(server.uri()).await.unwrap();
     let credential = Credential::builder()
         .username(name.to_owned())
-        .password(name.to_owned())
+        .password(password.to_owned())
         .source("admin".to_owned())
         .build();
     options.credential = Some(credential);
@@ -103,7 +100,7 @@ async fn login(server: &Server, name: &str) -> Client {
 }
 
 /// A fresh database, with visits and books in it or empty.
-async fn prepare(root: &Client, name: &str, is_filled: bool) -> Database {
+async fn prepare(root: &Client, name: &str, is_filled: bool) {
     let db = root.database(name);
     db.drop().await.unwrap();
     if is_filled {
@@ -115,15 +112,16 @@ async fn prepare(root: &Client, name: &str, is_filled: bool) -> Database {
         let books = Book::outliers(&db).await.unwrap();
         books.insert(&book(1, 5)).await.unwrap();
         books.insert(&book(2, 1)).await.unwrap();
-        let flat = visit(100);
-        let flat =
-            doc! { "page": 9, "at": flat.at, "visitor": flat.visitor, "seconds": flat.seconds };
-        db.collection::<Document>("flat")
-            .insert_one(flat)
-            .await
-            .unwrap();
+        let Visit {
+            at,
+            visitor,
+            seconds,
+            ..
+        } = visit(100);
+        let row = doc! { "page": 9, "at": at, "visitor": visitor, "seconds": seconds };
+        let flat = db.collection::<Document>("flat");
+        flat.insert_one(row).await.unwrap();
     }
-    db
 }
 
 /// The rows of the guide's table: the calls, the privileges, the built-in roles.
@@ -143,40 +141,54 @@ fn guide() -> Vec<(String, Vec<String>, Vec<String>)> {
     .collect()
 }
 
-/// Runs calls as a user with these privileges and roles.
-async fn run(
-    (server, root): &(Server, Client),
-    (name, is_filled, calls): (&str, bool, Calls),
-    privileges: &[&String],
-    roles: &[String],
-) -> Result<()> {
-    let db = prepare(root, "shop", is_filled).await;
-    let admin = root.database("admin");
-    admin
-        .run_command(doc! { "dropAllRolesFromDatabase": 1 })
-        .await
-        .unwrap();
-    let actions: Vec<&str> = privileges
-        .iter()
-        .map(|privilege| privilege.as_str())
-        .collect();
-    let resource = doc! { "db": db.name(), "collection": "" };
-    let privileges = match actions.is_empty() {
-        true => Vec::new(),
-        false => vec![doc! { "resource": resource, "actions": actions }],
-    };
-    let role = doc! { "createRole": "few", "privileges": privileges, "roles": [] };
-    admin.run_command(role).await.unwrap();
-    let mut all = vec![doc! { "role": "few", "db": "admin" }];
-    all.extend(
-        roles
-            .iter()
-            .map(|role| doc! { "role": role, "db": db.name() }),
-    );
-    let user = doc! { "createUser": "user", "pwd": "user", "roles": all };
-    let _ = admin.run_command(doc! { "dropUser": "user" }).await;
-    admin.run_command(user).await.expect(name);
-    calls(login(server, "user").await.database(db.name())).await
+/// A user whose privileges change.
+struct Trial {
+    root: Client,
+    user: Client,
+    /// Whether the database holds what `prepare` filled it with, or nothing; none if calls may have changed it.
+    prepared: Option<bool>,
+}
+
+impl Trial {
+    async fn begin(server: &Server, root: Client) -> Self {
+        let admin = root.database("admin");
+        let role = doc! { "createRole": "few", "privileges": [], "roles": [] };
+        admin.run_command(role).await.unwrap();
+        let user = doc! { "createUser": "user", "pwd": "user", "roles": ["few"] };
+        admin.run_command(user).await.unwrap();
+        Self {
+            root,
+            user: login(server, "user", "user").await,
+            prepared: None,
+        }
+    }
+
+    /// Runs calls as a user with these privileges and roles.
+    async fn run(
+        &mut self,
+        (is_filled, calls): (bool, Calls),
+        privileges: &[&str],
+        roles: &[String],
+    ) -> Result<()> {
+        if self.prepared != Some(is_filled) {
+            prepare(&self.root, "shop", is_filled).await;
+        }
+        let only_reads = ["find", "listIndexes", "changeStream"];
+        let may_write = !privileges.iter().all(|one| only_reads.contains(one))
+            || !roles.iter().all(|role| role == "read");
+        self.prepared = (!may_write).then_some(is_filled);
+        let resource = doc! { "db": "shop", "collection": "" };
+        let privileges = match privileges.is_empty() {
+            true => Vec::new(),
+            false => vec![doc! { "resource": resource, "actions": privileges }],
+        };
+        let roles = roles.iter().map(|role| doc! { "role": role, "db": "shop" });
+        let roles = Vec::from_iter(roles);
+        let role = doc! { "updateRole": "few", "privileges": privileges, "roles": roles };
+        let admin = self.root.database("admin");
+        admin.run_command(role).await.unwrap();
+        calls(self.user.database("shop")).await
+    }
 }
 
 #[bucket_testkit::test]
@@ -184,29 +196,25 @@ async fn each_call_works_with_the_privileges_of_the_guide_and_names_the_one_it_l
     if is_cluster().await {
         return;
     }
-    let folder = std::env::temp_dir().join(format!("bucket-tests-{}", std::process::id()));
-    fs::create_dir_all(&folder).unwrap();
-    let server = server(&folder).await;
+    let (server, root) = server("calls").await;
+    let mut trial = Trial::begin(&server, root).await;
     let guide = guide();
     let rows: Vec<_> = guide.iter().map(|(calls, ..)| calls.as_str()).collect();
     let tried: Vec<_> = ROWS.iter().map(|(calls, ..)| *calls).collect();
     assert_eq!(rows, tried);
     let mut wrong = Vec::new();
-    for ((name, privileges, roles), row) in guide.iter().zip(ROWS) {
-        let all: Vec<&String> = privileges.iter().collect();
-        if let Err(error) = run(&server, *row, &all, &[]).await {
+    for ((name, privileges, roles), (_, is_filled, calls)) in guide.iter().zip(ROWS) {
+        let row = (*is_filled, *calls);
+        let all = Vec::from_iter(privileges.iter().map(String::as_str));
+        if let Err(error) = trial.run(row, &all, &[]).await {
             wrong.push(format!("{name}, with {all:?}: {error}"));
         }
-        if let Err(error) = run(&server, *row, &[], roles).await {
+        if let Err(error) = trial.run(row, &[], roles).await {
             wrong.push(format!("{name}, with the roles {roles:?}: {error}"));
         }
-        for lacking in privileges {
-            let others: Vec<_> = all
-                .iter()
-                .copied()
-                .filter(|other| *other != lacking)
-                .collect();
-            match run(&server, *row, &others, &[]).await {
+        for lacking in &all {
+            let others = all.iter().copied().filter(|other| other != lacking);
+            match trial.run(row, &Vec::from_iter(others), &[]).await {
                 Ok(()) => wrong.push(format!("{name}: works without `{lacking}`")),
                 Err(error) => {
                     let is_named = error.to_string().contains(&format!("`{lacking}`"));
@@ -217,7 +225,6 @@ async fn each_call_works_with_the_privileges_of_the_guide_and_names_the_one_it_l
             }
         }
     }
-    fs::remove_dir_all(&folder).unwrap();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -228,19 +235,12 @@ async fn a_watch_of_parents_needs_its_privilege_on_the_database() {
     if is_cluster().await {
         return;
     }
-    let folder = std::env::temp_dir().join(format!("bucket-tests-watch-{}", std::process::id()));
-    fs::create_dir_all(&folder).unwrap();
-    let (server, root) = server(&folder).await;
+    let (server, root) = server("watch").await;
     prepare(&root, "shop", true).await;
     let admin = root.database("admin");
     let actions = ["find", "changeStream", "listIndexes"].to_vec();
-    for (name, collections) in [
-        (
-            "some",
-            [Book::SPEC.collection, Book::SPEC.extras].as_slice(),
-        ),
-        ("whole", [""].as_slice()),
-    ] {
+    let both = [Book::SPEC.collection, Book::SPEC.extras];
+    for (name, collections) in [("some", &both[..]), ("whole", &[""])] {
         let on = |collection: &&str| {
             let resource = doc! { "db": "shop", "collection": *collection };
             doc! { "resource": resource, "actions": &actions }
@@ -250,13 +250,13 @@ async fn a_watch_of_parents_needs_its_privilege_on_the_database() {
         admin.run_command(role).await.unwrap();
         let user = doc! { "createUser": name, "pwd": name, "roles": [name] };
         admin.run_command(user).await.unwrap();
-        let watched = calls::watch_outliers(login(&server, name).await.database("shop")).await;
+        let watched =
+            calls::watch_outliers(login(&server, name, name).await.database("shop")).await;
         match name {
             "whole" => watched.unwrap(),
             _ => assert!(watched.unwrap_err().is_unauthorized()),
         }
     }
-    fs::remove_dir_all(folder).unwrap();
 }
 
 /// The server repeats the refused command, items included, in its answer to a user who lacks a privilege.
@@ -265,16 +265,14 @@ async fn an_error_says_what_to_do_about_a_user_and_holds_no_item() {
     if is_cluster().await {
         return;
     }
-    let folder = std::env::temp_dir().join(format!("bucket-tests-user-{}", std::process::id()));
-    fs::create_dir_all(&folder).unwrap();
-    let (server, root) = server(&folder).await;
+    let (server, root) = server("user").await;
     prepare(&root, "shop", true).await;
     let admin = root.database("admin");
     let reads = doc! { "role": "read", "db": "shop" };
     let user = doc! { "createUser": "user", "pwd": "user", "roles": [reads] };
     admin.run_command(user).await.unwrap();
 
-    let db = login(&server, "user").await.database("shop");
+    let db = login(&server, "user", "user").await.database("shop");
     let visits = Visit::buckets(&db).await.unwrap();
     let mut secret = visit(77);
     secret.seconds = 424_242;
@@ -308,17 +306,10 @@ async fn an_error_says_what_to_do_about_a_user_and_holds_no_item() {
         "{error}"
     );
 
-    let mut options = ClientOptions::parse(server.uri()).await.unwrap();
-    let wrong = Credential::builder();
-    let wrong = wrong
-        .username("user".to_owned())
-        .password("wrong".to_owned());
-    options.credential = Some(wrong.source("admin".to_owned()).build());
-    let wrong = Client::with_options(options).unwrap().database("shop");
+    let wrong = login(&server, "user", "wrong").await.database("shop");
     let error = Visit::buckets(&wrong).await.unwrap_err();
     assert!(
         error.to_string().contains("the user or the password"),
         "{error}"
     );
-    fs::remove_dir_all(folder).unwrap();
 }

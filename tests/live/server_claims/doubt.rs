@@ -25,7 +25,7 @@ async fn two_statements(db: &Database, ordered: bool) -> Result<Document, Error>
 }
 
 /// The server reports an interruption by failing the command, not as a statement's error. So a
-/// statement's error is a refusal, and a command's error proves nothing about its statements.
+/// statement's error is a refusal (`many.rs`), and a command's error proves nothing about its statements.
 #[bucket_testkit::test]
 async fn an_interrupted_command_fails_as_a_whole_and_has_carried_out_what_came_before(db: Live) {
     // A `mongos` turns it into a statement's error.
@@ -44,20 +44,4 @@ async fn an_interrupted_command_fails_as_a_whole_and_has_carried_out_what_came_b
         // The driver keeps the reply, which may also hold a write concern error.
         assert!(error.server_response().is_some(), "{error}");
     }
-}
-
-/// By contrast, a refusal is reported with its statement, and the other statements go on.
-#[bucket_testkit::test]
-async fn a_refused_statement_fails_by_itself(db: Live) {
-    let marks = db.collection::<Document>("marks");
-    marks.insert_one(doc! { "_id": 1 }).await.unwrap();
-    let reply = db
-        .run_command(
-            doc! { "insert": "marks", "documents": [{ "_id": 1 }, { "_id": 2 }], "ordered": false },
-        )
-        .await
-        .unwrap();
-    let refused = reply.get_array("writeErrors").unwrap();
-    assert_eq!(refused.len(), 1, "{reply}");
-    assert_eq!(reply.get_i32("n"), Ok(1));
 }

@@ -6,13 +6,14 @@ use std::sync::{
 };
 
 use bucket_runtime::mongodb::{
-    ClientSession, Collection, Database, IndexModel,
+    ClientSession, Collection, Database,
     bson::{Bson, Document, doc},
-    error::{Error, ErrorKind, WriteFailure},
-    options::{Hint, IndexOptions},
+    error::{Error, ErrorKind},
+    options::Hint,
 };
 use bucket_testkit::Server;
 
+use super::{create_open_index, refusal};
 use crate::support::{
     database::{Live, documents, number, wire_version},
     tasks::JoinSet,
@@ -20,19 +21,8 @@ use crate::support::{
 
 async fn guarded(db: &Database, name: &str, capacity: i32) -> Collection<Document> {
     let trades = db.collection("trades");
-    create(&trades, name, capacity).await;
+    create_open_index(&trades, name, capacity).await.unwrap();
     trades
-}
-
-async fn create(trades: &Collection<Document>, name: &str, capacity: i32) {
-    let options = IndexOptions::builder()
-        .name(name.to_owned())
-        .unique(true)
-        .partial_filter_expression(doc! { "count": { "$lt": capacity } })
-        .build();
-    let keys = doc! { "customerId": 1, "sealed": 1 };
-    let index = IndexModel::builder().keys(keys).options(options).build();
-    trades.create_index(index).await.unwrap();
 }
 
 /// The append into the bucket with this id, by this index, from a writer that assumes this capacity.
@@ -55,11 +45,11 @@ async fn append(
     Ok(result.upserted_id.is_some())
 }
 
-fn refusal(error: &Error) -> (i32, String) {
-    match &*error.kind {
-        ErrorKind::Write(WriteFailure::WriteError(error)) => (error.code, error.message.clone()),
-        other => panic!("{other:?}"),
-    }
+/// The index of this name has refused a duplicate.
+fn is_taken(error: &Error, index: &str) {
+    let (code, message) = refusal(error);
+    let named = format!("index: {index} dup key");
+    assert!(code == 11000 && message.contains(&named), "{message}");
 }
 
 #[bucket_testkit::test]
@@ -69,28 +59,16 @@ async fn by_the_open_index_an_append_to_an_id_inserts_fills_and_is_refused_as_by
     assert!(by("a", false).await.unwrap(), "inserted");
     assert!(!by("a", false).await.unwrap(), "filled");
     // The bucket is full, and no longer in the index.
-    let (code, message) = refusal(&by("a", false).await.unwrap_err());
-    assert!(
-        code == 11000 && message.contains("index: _id_ dup key"),
-        "{message}"
-    );
-    let (code, _) = refusal(&by("a", true).await.unwrap_err());
-    assert!(matches!(code, 53 | 66));
-    let (code, _) = refusal(&by("b", true).await.unwrap_err());
-    assert!(matches!(code, 53 | 66));
+    is_taken(&by("a", false).await.unwrap_err(), "_id_");
+    for id in ["a", "b"] {
+        let error = by(id, true).await.unwrap_err();
+        assert!(matches!(refusal(&error).0, 53 | 66));
+    }
     assert!(by("b", false).await.unwrap(), "inserted");
-    let (code, message) = refusal(&by("c", false).await.unwrap_err());
-    assert!(
-        code == 11000 && message.contains("index: bucket_open dup key"),
-        "{message}"
-    );
+    is_taken(&by("c", false).await.unwrap_err(), "bucket_open");
     let seal = vec![doc! { "$set": { "sealed": "$_id" } }];
     trades.update_one(doc! { "_id": "b" }, seal).await.unwrap();
-    let (code, message) = refusal(&by("b", false).await.unwrap_err());
-    assert!(
-        code == 11000 && message.contains("index: _id_ dup key"),
-        "{message}"
-    );
+    is_taken(&by("b", false).await.unwrap_err(), "_id_");
     let counts = documents(&trades).await;
     let counts: Vec<_> = counts
         .iter()
@@ -108,32 +86,22 @@ async fn a_hint_is_followed_though_the_index_holds_less_than_the_filter_asks_for
         assert!(!append(&trades, "a", "bucket_open", 9, false).await.unwrap());
     }
     let found = trades.find(doc! { "count": { "$lt": 9 } });
-    let mut found = found
-        .hint(Hint::Name("bucket_open".to_owned()))
-        .await
-        .unwrap();
+    let hint = Hint::Name("bucket_open".to_owned());
+    let mut found = found.hint(hint).await.unwrap();
     assert!(
         !found.advance().await.unwrap(),
         "the full bucket is in the index"
     );
-    let (code, message) = refusal(
-        &append(&trades, "a", "bucket_open", 9, false)
-            .await
-            .unwrap_err(),
-    );
-    assert!(
-        code == 11000 && message.contains("index: _id_ dup key"),
-        "{message}"
-    );
+    let refused = append(&trades, "a", "bucket_open", 9, false).await;
+    is_taken(&refused.unwrap_err(), "_id_");
 }
 
 #[bucket_testkit::test]
 async fn a_hint_that_names_no_index_is_refused_and_nothing_is_stored(db: Live) {
     let trades = guarded(&db, "bucket_open_7", 7).await;
     for refused in [false, true] {
-        let error = append(&trades, "a", "bucket_open", 10, refused)
-            .await
-            .unwrap_err();
+        let error = append(&trades, "a", "bucket_open", 10, refused).await;
+        let error = error.unwrap_err();
         let (code, message) = refusal(&error);
         assert!(code == 2 && message.contains("hint provided"), "{message}");
     }
@@ -141,17 +109,12 @@ async fn a_hint_that_names_no_index_is_refused_and_nothing_is_stored(db: Live) {
 }
 
 /// Runs statements by an index that is dropped and created again and again; the server may yield after
-/// each step. Returns the outcome of each interrupted statement, and what is stored.
-async fn broken_off(by: &'static str) -> (Vec<i32>, Vec<i32>) {
-    let often = ["--setParameter", "internalQueryExecYieldIterations=1"];
-    let server = Server::start_with(&often).await.unwrap();
-    let db = server.database("claim_broken_off").await.unwrap();
-    let trades = db.collection("trades");
-    create(&trades, "bucket_open", 1_000_000).await;
-    trades
-        .insert_one(doc! { "customerId": 123, "count": 0, "history": [] })
-        .await
-        .unwrap();
+/// each step. Returns the items of the statements that were broken off, and what is stored.
+async fn broken_off(db: &Database, by: &'static str) -> (Vec<i32>, Vec<i32>) {
+    db.drop().await.unwrap();
+    let trades = guarded(db, "bucket_open", 1_000_000).await;
+    let bucket = doc! { "customerId": 123, "count": 0, "history": [] };
+    trades.insert_one(bucket).await.unwrap();
     let end = Arc::new(AtomicBool::new(false));
     let mut tasks = JoinSet::new();
     for task in 0..6 {
@@ -179,10 +142,7 @@ async fn broken_off(by: &'static str) -> (Vec<i32>, Vec<i32>) {
                         let error = errors[0].as_document().unwrap();
                         error.get_i32("code").unwrap()
                     }),
-                    Err(error) => match &*error.kind {
-                        ErrorKind::Command(error) => Some(error.code),
-                        other => panic!("{other:?}"),
-                    },
+                    Err(error) => Some(refusal(&error).0),
                 };
                 match code {
                     Some(175) => broken_off.push(n),
@@ -194,7 +154,8 @@ async fn broken_off(by: &'static str) -> (Vec<i32>, Vec<i32>) {
     }
     for _ in 0..100 {
         trades.drop_index("bucket_open").await.unwrap();
-        create(&trades, "bucket_open", 1_000_000).await;
+        let created = create_open_index(&trades, "bucket_open", 1_000_000).await;
+        created.unwrap();
     }
     end.store(true, Ordering::Relaxed);
     let broken_off = tasks.join_all().await.concat();
@@ -208,7 +169,10 @@ async fn broken_off(by: &'static str) -> (Vec<i32>, Vec<i32>) {
 /// has not, so it is sent again. A findAndModify is sent again on both.
 #[bucket_testkit::test(multi_thread)]
 async fn an_update_may_be_carried_out_though_it_is_broken_off_when_its_index_is_dropped() {
-    let (broken_off, stored) = broken_off("update").await;
+    let often = ["--setParameter", "internalQueryExecYieldIterations=1"];
+    let server = Server::start_with(&often).await.unwrap();
+    let db = server.database("claim_broken_off").await.unwrap();
+    let (broken_off, stored) = broken_off(&db, "update").await;
     let carried_out = broken_off.iter().filter(|n| stored.contains(n)).count();
     assert!(!broken_off.is_empty());
     match wire_version().await < 27 {
@@ -218,7 +182,7 @@ async fn an_update_may_be_carried_out_though_it_is_broken_off_when_its_index_is_
         ),
         false => assert_eq!(carried_out, 0),
     }
-    let (broken_off, stored) = self::broken_off("findAndModify").await;
+    let (broken_off, stored) = self::broken_off(&db, "findAndModify").await;
     assert!(!broken_off.is_empty());
     assert!(!broken_off.iter().any(|n| stored.contains(n)));
 }

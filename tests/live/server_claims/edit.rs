@@ -3,11 +3,11 @@
 use bucket_runtime::mongodb::{
     Collection, Database,
     bson::{Bson, Document, doc},
-    error::ErrorKind,
     options::ReturnDocument,
 };
 use futures_util::TryStreamExt;
 
+use super::refusal;
 use crate::support::database::{Live, documents};
 
 async fn holding(db: &Database, items: &[i32]) -> Collection<Document> {
@@ -120,9 +120,5 @@ async fn a_refusal_is_an_error_of_the_command(db: Live) {
     database.run_command(validator).await.unwrap();
     let change = vec![doc! { "$set": { "count": 8 } }];
     let error = notes.find_one_and_update(doc! { "_id": "a" }, change).await;
-    let error = error.unwrap_err();
-    assert!(
-        matches!(&*error.kind, ErrorKind::Command(error) if error.code == 121),
-        "{error}"
-    );
+    assert_eq!(refusal(&error.unwrap_err()).0, 121);
 }

@@ -3,10 +3,11 @@
 use bucket_runtime::mongodb::{
     Collection, Database,
     bson::{Document, doc},
-    error::{Error, ErrorKind, WriteFailure},
+    error::Error,
     options::Hint,
 };
 
+use super::refusal;
 use crate::support::database::{Live, documents, wire_version};
 
 const OLD: (&str, i32) = ("bucket_open", 10);
@@ -56,14 +57,6 @@ async fn listed(db: &Database) -> Vec<(String, i32, bool)> {
     open.collect()
 }
 
-fn refusal(error: &Error) -> (i32, &str) {
-    match &*error.kind {
-        ErrorKind::Write(WriteFailure::WriteError(error)) => (error.code, &error.message),
-        ErrorKind::Command(error) => (error.code, &error.message),
-        other => panic!("{other:?}"),
-    }
-}
-
 fn open_bucket(id: &str, count: i32) -> Document {
     doc! { "_id": id, "customer": 1, "count": count }
 }
@@ -108,11 +101,8 @@ async fn a_hidden_index_refuses_a_duplicate(db: Live) {
     is_guarded_by(&trades, NEW.0, 0).await;
     // The bound is the new one, and a sealed bucket is not in the way.
     is_guarded_by(&trades, NEW.0, 24).await;
-    let sealed = doc! { "$set": { "sealed": "a" } };
-    trades
-        .update_one(doc! { "_id": "a" }, sealed)
-        .await
-        .unwrap();
+    let seal = doc! { "$set": { "sealed": "a" } };
+    trades.update_one(doc! { "_id": "a" }, seal).await.unwrap();
     trades.insert_one(open_bucket("b", 24)).await.unwrap();
 }
 
@@ -156,11 +146,8 @@ async fn two_open_indexes_of_different_capacities_may_exist(db: Live) {
     trades.insert_many(buckets).await.unwrap();
     let error = create(&db, NEW, Some(true)).await.unwrap_err();
     assert_eq!(refusal(&error).0, 11000, "{error}");
-    let sealed = doc! { "$set": { "sealed": "a" } };
-    trades
-        .update_one(doc! { "_id": "a" }, sealed)
-        .await
-        .unwrap();
+    let seal = doc! { "$set": { "sealed": "a" } };
+    trades.update_one(doc! { "_id": "a" }, seal).await.unwrap();
     create(&db, NEW, Some(true)).await.unwrap();
     let both = [(OLD, true), (NEW, true)];
     let both = both.map(|((name, capacity), hidden)| (name.to_owned(), capacity, hidden));

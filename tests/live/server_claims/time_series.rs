@@ -6,10 +6,12 @@ use std::time::Duration;
 use bucket_runtime::mongodb::{
     Collection, Database, IndexModel,
     bson::{DateTime, Document, doc},
+    error::Error,
     options::{IndexOptions, TimeseriesGranularity, TimeseriesOptions},
 };
 use bucket_testkit::Server;
 
+use super::refusal;
 use crate::support::database::{Live, documents, number, wire_version};
 
 async fn series(db: &Database) -> Collection<Document> {
@@ -18,10 +20,8 @@ async fn series(db: &Database) -> Collection<Document> {
         .meta_field("key".to_owned())
         .granularity(TimeseriesGranularity::Seconds)
         .build();
-    db.create_collection("series")
-        .timeseries(options)
-        .await
-        .unwrap();
+    let create = db.create_collection("series").timeseries(options);
+    create.await.unwrap();
     db.collection("series")
 }
 
@@ -30,13 +30,8 @@ fn measurement(n: i64) -> Document {
 }
 
 /// The code with which the server refused.
-fn code<T: std::fmt::Debug>(result: bucket_runtime::mongodb::error::Result<T>) -> i32 {
-    use bucket_runtime::mongodb::error::{ErrorKind, WriteFailure};
-    match *result.unwrap_err().kind {
-        ErrorKind::Command(error) => error.code,
-        ErrorKind::Write(WriteFailure::WriteError(error)) => error.code,
-        other => panic!("{other:?}"),
-    }
+fn code<T: std::fmt::Debug>(result: Result<T, Error>) -> i32 {
+    refusal(&result.unwrap_err()).0
 }
 
 #[bucket_testkit::test]
@@ -44,12 +39,9 @@ async fn a_time_series_cannot_be_written_in_a_transaction(db: Live) {
     let series = series(&db).await;
     let mut session = series.client().start_session().await.unwrap();
     session.start_transaction().await.unwrap();
-    let insert = series
-        .insert_one(measurement(0))
-        .session(&mut session)
-        .await;
+    let insert = series.insert_one(measurement(0)).session(&mut session);
     // OperationNotSupportedInTransaction
-    assert_eq!(code(insert), 263);
+    assert_eq!(code(insert.await), 263);
 }
 
 #[bucket_testkit::test]
@@ -85,10 +77,8 @@ async fn a_measurement_cannot_be_changed_or_removed_by_what_it_holds(db: Live) {
 #[bucket_testkit::test]
 async fn the_server_decides_how_long_the_buckets_of_a_time_series_are(db: Live) {
     let series = series(&db).await;
-    series
-        .insert_many((0..2500).map(measurement))
-        .await
-        .unwrap();
+    let all = (0..2500).map(measurement);
+    series.insert_many(all).await.unwrap();
     let buckets = documents(&db.collection::<Document>("system.buckets.series")).await;
     assert_eq!(buckets.len(), 3);
     // A bucket that takes no more was compressed, and states how many measurements it holds.
@@ -115,14 +105,9 @@ async fn a_time_index_over_items_goes_by_the_oldest_one() {
         bucket(vec![days_ago(80), days_ago(0)]),
     ];
     buckets.insert_many(documents).await.unwrap();
-    let index = IndexModel::builder()
-        .keys(doc! { "items.at": 1 })
-        .options(
-            IndexOptions::builder()
-                .expire_after(Duration::from_secs(90 * 86_400))
-                .build(),
-        )
-        .build();
+    let options = IndexOptions::builder().expire_after(Duration::from_secs(90 * 86_400));
+    let index = IndexModel::builder().keys(doc! { "items.at": 1 });
+    let index = index.options(options.build()).build();
     buckets.create_index(index).await.unwrap();
     while buckets.count_documents(doc! {}).await.unwrap() == 2 {
         tokio::time::sleep(Duration::from_millis(100)).await;

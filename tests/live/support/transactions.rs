@@ -14,23 +14,11 @@ pub(crate) async fn end_transactions(client: &Client, app: &str) {
         doc! { "$currentOp": { "allUsers": true, "idleSessions": true } },
         doc! { "$match": { "appName": app, "transaction": { "$exists": true } } },
     ];
-    let sessions: Vec<Document> = admin
-        .aggregate(sessions)
-        .await
-        .unwrap()
-        .try_collect()
-        .await
-        .unwrap();
+    let sessions = admin.aggregate(sessions).await.unwrap();
+    let sessions: Vec<Document> = sessions.try_collect().await.unwrap();
     for session in sessions {
-        let id = session
-            .get_document("lsid")
-            .unwrap()
-            .get("id")
-            .unwrap()
-            .clone();
-        admin
-            .run_command(doc! { "killSessions": [{ "id": id }] })
-            .await
-            .unwrap();
+        let id = session.get_document("lsid").unwrap().get("id").unwrap();
+        let kill = doc! { "killSessions": [{ "id": id }] };
+        admin.run_command(kill).await.unwrap();
     }
 }

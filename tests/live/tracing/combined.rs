@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use bucket_runtime::{Bucket, Buckets, mongodb::bson::Document};
 use futures_util::future::try_join_all;
-use serde::{Deserialize, Serialize};
 
 use super::support::{Spans, Told};
 use crate::support::database::{Recorded, statements};
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Bucket)]
+#[derive(Debug, Bucket)]
 #[bucket(collection = "marks", id = "{key}_{#}", capacity = 10)]
 struct Mark {
     key: i64,

@@ -2,23 +2,18 @@
 
 use bucket_runtime::{Bucket, mongodb::bson::doc};
 use futures_util::future::try_join_all;
-use serde::{Deserialize, Serialize};
 
 use super::support::Spans;
-use crate::{
-    support::database::{Recorded, numbers_its_commands},
-    support::fail_points::{fail, fail_no_more, failing_server},
+use crate::support::{
+    database::{Recorded, numbers_its_commands},
+    fail_points::{fail, fail_no_more, fail_times, failing_server},
 };
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Bucket)]
+#[derive(Debug, Bucket)]
 #[bucket(collection = "marks", id = "{key}_{#}", capacity = 2)]
 struct Mark {
     key: i64,
     n: i64,
-}
-
-fn mark(n: i64) -> Mark {
-    Mark { key: 1, n }
 }
 
 /// The keys have a full bucket. Six handles read its number at the same time; the next bucket takes the
@@ -57,14 +52,11 @@ async fn repetitions_and_doubts_are_told() {
     };
     let db = server.database("told").await.unwrap();
     let marks = Mark::buckets(&db).await.unwrap();
-    marks.append(&mark(1)).await.unwrap();
+    marks.append(&Mark { key: 1, n: 1 }).await.unwrap();
     let (spans, _guard) = Spans::collect();
-    fail(
-        &db,
-        doc! { "failCommands": ["update", "bulkWrite"], "closeConnection": true },
-    )
-    .await;
-    marks.append(&mark(2)).await.unwrap_err();
+    let broken = doc! { "failCommands": ["update", "bulkWrite"], "closeConnection": true };
+    fail(&db, broken.clone()).await;
+    marks.append(&Mark { key: 1, n: 2 }).await.unwrap_err();
     fail_no_more(&db).await;
     let told = spans.one();
     assert_eq!(told.events, ["WARN may have been stored"]);
@@ -76,12 +68,7 @@ async fn repetitions_and_doubts_are_told() {
         for mark in &all {
             marks.append(mark).await.unwrap();
         }
-        let once = doc! {
-            "configureFailPoint": "failCommand", "mode": { "times": 1 },
-            "data": { "failCommands": ["update", "bulkWrite"], "closeConnection": true },
-        };
-        let admin = db.client().database("admin");
-        admin.run_command(once).await.unwrap();
+        fail_times(&db, 1, broken.clone()).await;
         spans.take();
         marks.append_many(all).await.unwrap();
         let tries = spans.one().number("bucket.tries");

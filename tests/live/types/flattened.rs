@@ -201,7 +201,7 @@ struct Buyer {
 }
 
 fn buyer(n: i64, name: &str) -> Buyer {
-    let payload = RawDocumentBuf::from_document(&doc! { "x": { "a": 1, "b": 2 } }).unwrap();
+    let payload = RawDocumentBuf::try_from(&doc! { "x": { "a": 1, "b": 2 } }).unwrap();
     let rest = rest(name);
     Buyer { n, payload, rest }
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::support::database::{Live, documents, fresh, items};
 
-const NOON: i64 = 1_698_321_600_000;
+pub(crate) const NOON: i64 = 1_698_321_600_000;
 
 pub(crate) fn noon() -> DateTime {
     DateTime::from_millis(NOON)
@@ -33,11 +33,11 @@ pub(crate) async fn round_trip<T: Bucket + PartialEq + Debug>(
     documents(buckets.collection()).await
 }
 
-/// The elements of buckets with one item each.
-fn elements<'a>(stored: &'a [Document], array: &str) -> Vec<&'a Document> {
+/// The elements of these buckets.
+pub(crate) fn elements(stored: &[Document]) -> Vec<&Document> {
     let elements = stored
         .iter()
-        .flat_map(|bucket| bucket.get_array(array).unwrap());
+        .flat_map(|bucket| bucket.get_array("items").unwrap());
     elements
         .map(|element| element.as_document().unwrap())
         .collect()
@@ -191,7 +191,7 @@ async fn flattened_fields_stand_in_the_element_even_if_they_look_like_operators(
     ];
     let flat = [with(&[]), with(&["$each"]), with(&hostile)];
     let stored = round_trip(&db, &flat).await;
-    let elements = elements(&stored, "items");
+    let elements = elements(&stored);
     assert_eq!(elements[1].get_i32("$each").unwrap(), 5);
     assert_eq!(elements[2].len(), 4 + hostile.len());
     assert_eq!(

@@ -1,39 +1,16 @@
 //! Fields of an item: values of all BSON types, and points in time of several crates,
 //! which are stored as BSON dates.
 
-use std::fmt::Debug;
-
 use bucket_runtime::{
     Bucket,
-    mongodb::{
-        Database,
-        bson::{Bson, DateTime, Decimal128, Document, doc, oid::ObjectId},
-    },
+    mongodb::bson::{Bson, DateTime, Decimal128, doc, oid::ObjectId},
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::support::database::{Live, documents, fresh, items};
-
-const NOON: i64 = 1_698_321_600_000;
-
-/// Appends items of one key and reads them back. Returns their elements as they are stored.
-async fn round_trip<T: Bucket + PartialEq + Debug>(
-    db: &Database,
-    of_one_key: &[T],
-) -> Vec<Document> {
-    let buckets = fresh::<T>(db).await;
-    for item in of_one_key {
-        buckets.append(item).await.unwrap();
-    }
-    assert_eq!(items(&buckets, of_one_key[0].key()).await, of_one_key);
-    let stored = documents(buckets.collection()).await;
-    let elements = stored
-        .iter()
-        .flat_map(|bucket| bucket.get_array("items").unwrap());
-    elements
-        .map(|element| element.as_document().unwrap().clone())
-        .collect()
-}
+use crate::{
+    support::database::{Live, documents, fresh, items},
+    types::round_trip::{NOON, elements, noon, round_trip},
+};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Leaf {
@@ -113,7 +90,7 @@ async fn nested_values_of_all_types_come_back_as_they_were(db: Live) {
         decimal: "123456789.0123456789".parse().unwrap(),
     });
     let stored = round_trip(&db, &nested).await;
-    for (element, nested) in stored.iter().zip(&nested) {
+    for (element, nested) in elements(&stored).into_iter().zip(&nested) {
         assert_eq!(element.get("any"), Some(&nested.any));
     }
 }
@@ -136,7 +113,8 @@ macro_rules! times {
         async fn $test(db: Live) {
             let make = |$millis: i64, $nanos: i64| -> $type { $make };
             let exact = MOMENTS.map(|millis| $name { k: 1, at: make(millis, 0), other: make(-millis, 0) });
-            for (element, millis) in round_trip(&db, &exact).await.iter().zip(MOMENTS) {
+            let stored = round_trip(&db, &exact).await;
+            for (element, millis) in elements(&stored).into_iter().zip(MOMENTS) {
                 let expected = doc! {
                     "at": DateTime::from_millis(millis), "other": DateTime::from_millis(-millis),
                 };
@@ -214,12 +192,8 @@ struct OwnFormat {
 
 #[bucket_testkit::test]
 async fn a_time_with_a_format_of_its_own_keeps_it(db: Live) {
-    let item = OwnFormat {
-        k: 1,
-        at: DateTime::from_millis(NOON),
-    };
-    let stored = round_trip(&db, &[item]).await;
-    assert_eq!(stored, [doc! { "at": NOON / 1000 }]);
+    let stored = round_trip(&db, &[OwnFormat { k: 1, at: noon() }]).await;
+    assert_eq!(elements(&stored), [&doc! { "at": NOON / 1000 }]);
 }
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
@@ -235,11 +209,10 @@ struct Far {
 #[bucket_testkit::test]
 async fn a_stored_date_out_of_the_fields_range_is_an_error(db: Live) {
     let far = Far::buckets(&db).await.unwrap();
-    let now = DateTime::from_millis(NOON);
     for (at, other) in [
-        (DateTime::MAX, now),
-        (DateTime::MIN, now),
-        (now, DateTime::MAX),
+        (DateTime::MAX, noon()),
+        (DateTime::MIN, noon()),
+        (noon(), DateTime::MAX),
     ] {
         let items = vec![doc! { "at": at, "other": other }];
         let bucket = doc! { "_id": "1_1698321600", "k": 1, "count": 1, "items": items };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use bucket_runtime::{
     Bucket, Buckets,
-    mongodb::bson::{Bson, DateTime, Document, doc},
+    mongodb::bson::{DateTime, Document, doc},
 };
 use futures_util::TryStreamExt;
 use proptest::prelude::*;
@@ -42,21 +42,9 @@ impl Reading {
     }
 }
 
-/// The stored documents. The server chooses the order in which an upsert writes the key and the window.
-async fn stored(buckets: &Buckets<Reading>) -> Vec<BTreeMap<String, Bson>> {
-    sorted(documents(buckets.collection()).await)
-}
-
-fn sorted(documents: Vec<Document>) -> Vec<BTreeMap<String, Bson>> {
-    documents
-        .into_iter()
-        .map(|document| document.into_iter().collect())
-        .collect()
-}
-
 /// The documents that these readings must become, built by hand: a window's buckets one after the
 /// other, in the order in which its readings came.
-fn expected(readings: &[Reading]) -> Vec<BTreeMap<String, Bson>> {
+fn expected(readings: &[Reading]) -> Vec<Document> {
     let mut windows = BTreeMap::<(&str, i64), Vec<&Reading>>::new();
     for reading in readings {
         let window = reading.at.timestamp_millis().div_euclid(HOUR) * HOUR;
@@ -71,10 +59,9 @@ fn expected(readings: &[Reading]) -> Vec<BTreeMap<String, Bson>> {
             _ => format!("-{:010}", 10_000_000_000 + seconds),
         };
         for (n, readings) in readings.chunks(CAPACITY).enumerate() {
-            let suffix = if n == 0 {
-                String::new()
-            } else {
-                format!("_{n:06}")
+            let suffix = match n {
+                0 => String::new(),
+                _ => format!("_{n:06}"),
             };
             let item = |reading: &&Reading| doc! { "at": reading.at, "n": reading.n };
             documents.push(doc! {
@@ -87,7 +74,7 @@ fn expected(readings: &[Reading]) -> Vec<BTreeMap<String, Bson>> {
         }
     }
     documents.sort_by(|a, b| a.get_str("_id").unwrap().cmp(b.get_str("_id").unwrap()));
-    sorted(documents)
+    documents
 }
 
 fn readings() -> impl Strategy<Value = Vec<Reading>> {
@@ -108,28 +95,28 @@ async fn every_way_of_writing_makes_the_same_buckets(db: Live) {
         (readings(), 0..40_usize),
         async |(readings, cut)| {
             let expected_documents = expected(&readings);
-            let buckets = fresh(&db).await;
+            let buckets = fresh::<Reading>(&db).await;
             for reading in &readings {
                 buckets.append(reading).await.unwrap();
             }
-            assert_eq!(stored(&buckets).await, expected_documents);
+            assert_eq!(documents(buckets.collection()).await, expected_documents);
             reads_agree(&buckets, &readings).await;
 
-            let buckets = fresh(&db).await;
+            let buckets = fresh::<Reading>(&db).await;
             buckets.append_many(readings.clone()).await.unwrap();
-            assert_eq!(stored(&buckets).await, expected_documents);
+            assert_eq!(documents(buckets.collection()).await, expected_documents);
 
-            let buckets = fresh(&db).await;
+            let buckets = fresh::<Reading>(&db).await;
             let mut session = db.client().start_session().await.unwrap();
             let (first, second) = readings.split_at(cut.min(readings.len()));
             for reading in first {
                 buckets.append(reading).session(&mut session).await.unwrap();
             }
             buckets.append_many(second.to_vec()).await.unwrap();
-            assert_eq!(stored(&buckets).await, expected_documents);
+            assert_eq!(documents(buckets.collection()).await, expected_documents);
 
             // An import sorts a flat collection by time.
-            let buckets = fresh(&db).await;
+            let buckets = fresh::<Reading>(&db).await;
             let flat = db.collection::<Document>("flat");
             flat.drop().await.unwrap();
             let rows = readings.iter().map(|reading| {
@@ -142,7 +129,7 @@ async fn every_way_of_writing_makes_the_same_buckets(db: Live) {
             buckets.import_flat(&flat).await.unwrap();
             let mut in_order = readings.clone();
             in_order.sort_by_key(|reading| reading.at);
-            assert_eq!(stored(&buckets).await, expected(&in_order));
+            assert_eq!(documents(buckets.collection()).await, expected(&in_order));
         },
     );
 }
@@ -150,46 +137,31 @@ async fn every_way_of_writing_makes_the_same_buckets(db: Live) {
 /// Compares every read of every key with the list of its readings, in the order of the windows.
 async fn reads_agree(buckets: &Buckets<Reading>, readings: &[Reading]) {
     for sensor in ["a", "b_"] {
-        let mut own: Vec<_> = readings
-            .iter()
-            .filter(|one| one.sensor == sensor)
-            .cloned()
-            .collect();
+        let own = readings.iter().filter(|one| one.sensor == sensor);
+        let mut own = Vec::from_iter(own.cloned());
         own.sort_by_key(|reading| reading.at.timestamp_millis().div_euclid(HOUR));
         assert_eq!(items(buckets, sensor).await, own);
         assert_eq!(buckets.count(sensor).await.unwrap(), own.len() as u64);
         let pages = pages(buckets, sensor).await;
-        assert_eq!(
-            buckets.page_count(sensor).await.unwrap(),
-            pages.len() as u64
-        );
+        let page_count = buckets.page_count(sensor).await.unwrap();
+        assert_eq!(page_count, pages.len() as u64);
         assert_eq!(buckets.latest(sensor).await.unwrap().as_ref(), pages.last());
         for (n, page) in pages.iter().enumerate() {
-            let number = n as u64 + 1;
-            assert_eq!(
-                buckets.page(sensor, number).await.unwrap().as_ref(),
-                Some(page)
-            );
+            let read = buckets.page(sensor, n as u64 + 1).await.unwrap();
+            assert_eq!(read.as_ref(), Some(page));
         }
         let skip = own.len() / 2 + CAPACITY;
-        let skipped = buckets
-            .items(sensor)
-            .skip(skip as u64)
-            .limit(4)
-            .await
-            .unwrap();
-        let skipped: Vec<_> = skipped.try_collect().await.unwrap();
-        assert_eq!(
-            skipped,
-            own.iter().skip(skip).take(4).cloned().collect::<Vec<_>>()
-        );
+        let skipped = buckets.items(sensor).skip(skip as u64).limit(4);
+        let skipped: Vec<_> = skipped.await.unwrap().try_collect().await.unwrap();
+        let expected = own.into_iter().skip(skip).take(4);
+        assert_eq!(skipped, Vec::from_iter(expected));
     }
 }
 
 /// Only the bucket's top level holds the window, and no read of items shows it.
 #[bucket_testkit::test]
 async fn flat_data_knows_no_windows(db: Live) {
-    let buckets = fresh(&db).await;
+    let buckets = fresh::<Reading>(&db).await;
     buckets.append(&Reading::new("a", 1000, 1)).await.unwrap();
     let shown = (buckets.collection()).aggregate(Reading::unwind()).await;
     let shown: Vec<_> = shown.unwrap().try_collect().await.unwrap();
@@ -202,7 +174,7 @@ async fn flat_data_knows_no_windows(db: Live) {
 /// Ids hold ten digits, and a window's start must fit into them.
 #[bucket_testkit::test]
 async fn times_past_the_ids_are_refused_and_those_within_are_read(db: Live) {
-    let buckets = fresh(&db).await;
+    let buckets = fresh::<Reading>(&db).await;
     let limit = 10_000_000_000_000;
     for far in [limit + HOUR, -limit - 1, i64::MAX, i64::MIN] {
         let reading = Reading::new("a", far, 0);
@@ -214,32 +186,19 @@ async fn times_past_the_ids_are_refused_and_those_within_are_read(db: Live) {
     // -10^10 seconds is not a multiple of an hour, so the window of the first moments has no id.
     let first = (-limit).div_euclid(HOUR) * HOUR;
     let reading = Reading::new("a", first + HOUR - 1, 0);
-    assert!(
-        buckets
-            .append(&reading)
-            .await
-            .unwrap_err()
-            .is_out_of_range()
-    );
-    let near: Vec<_> = [first + HOUR, -1, 0, limit - 1]
-        .iter()
-        .zip(0..)
-        .map(|(millis, n)| Reading::new("a", *millis, n))
-        .collect();
+    let error = buckets.append(&reading).await.unwrap_err();
+    assert!(error.is_out_of_range(), "{error}");
+    let near = [first + HOUR, -1, 0, limit - 1];
+    let near = near.map(|millis| Reading::new("a", millis, 0));
     for reading in near.iter().rev() {
         buckets.append(reading).await.unwrap();
     }
     assert_eq!(items(&buckets, "a").await, near);
     for reading in &near {
-        let found = buckets
-            .items("a")
-            .filter(Reading::FIELDS.at.eq(reading.at))
-            .await
-            .unwrap();
-        assert_eq!(
-            found.try_collect::<Vec<_>>().await.unwrap(),
-            std::slice::from_ref(reading)
-        );
+        let at = Reading::FIELDS.at.eq(reading.at);
+        let found = buckets.items("a").filter(at).await.unwrap();
+        let found: Vec<_> = found.try_collect().await.unwrap();
+        assert_eq!(found, std::slice::from_ref(reading));
     }
     let all = Reading::FIELDS.at.between(DateTime::MIN..DateTime::MAX);
     let found = buckets.all_items().filter(all).await.unwrap();

@@ -27,15 +27,16 @@ struct Reading {
 
 const MINUTE: i64 = 60_000;
 
+fn reading(sensor: i64, millis: i64, value: i32) -> Reading {
+    let at = DateTime::from_millis(millis);
+    Reading { sensor, at, value }
+}
+
 /// Of two sensors, over ten minutes around the beginning of 1970.
 fn readings() -> impl Strategy<Value = Vec<Reading>> {
-    let reading = (0..2_i64, -5 * MINUTE..5 * MINUTE, -100..100);
-    let reading = reading.prop_map(|(sensor, millis, value)| Reading {
-        sensor,
-        at: DateTime::from_millis(millis),
-        value,
-    });
-    prop::collection::vec(reading, 0..30)
+    let of_any = (0..2_i64, -5 * MINUTE..5 * MINUTE, -100..100);
+    let of_any = of_any.prop_map(|(sensor, millis, value)| reading(sensor, millis, value));
+    prop::collection::vec(of_any, 0..30)
 }
 
 /// The start of a group of windows, and its count, sum, minimum and maximum.
@@ -73,13 +74,9 @@ fn expected<'r>(readings: impl Iterator<Item = &'r Reading>, step: i64) -> Vec<R
 fn filled(rows: Vec<Row>, step: i64) -> Vec<Row> {
     let mut all = Vec::<Row>::new();
     for row in rows {
-        while let Some(last) = all
-            .last()
-            .map(|last| last.0)
-            .filter(|last| last + step < row.0)
-        {
-            all.push((last + step, 0, 0, None, None));
-        }
+        let first = all.last().map_or(row.0, |last| last.0 + step);
+        let gaps = (first..row.0).step_by(step as usize);
+        all.extend(gaps.map(|start| (start, 0, 0, None, None)));
         all.push(row);
     }
     all
@@ -152,12 +149,7 @@ async fn the_guides_months_begin_where_the_calendar_of_utc_says(db: Live) {
         "2024-03-01T00:00:00Z",
     ];
     for (value, time) in (0..).zip(times) {
-        let at = DateTime::from_millis(millis(time));
-        let reading = Reading {
-            sensor: 1,
-            at,
-            value,
-        };
+        let reading = reading(1, millis(time), value);
         buckets.append(&reading).await.unwrap();
     }
     let months = [
@@ -202,13 +194,8 @@ async fn a_rollup_without_fields_counts(db: Live) {
     }
     assert_eq!(visits.rollup(&1).await.unwrap().count(), 3);
     assert_eq!(visits.rollup(&2).await.unwrap().count(), 0);
-    let series = visits
-        .rollup_all()
-        .per_windows(1)
-        .with_gaps(true)
-        .await
-        .unwrap();
-    let counts = series.map_ok(|window| window.rollup.count());
+    let series = visits.rollup_all().per_windows(1).with_gaps(true);
+    let counts = series.await.unwrap().map_ok(|window| window.rollup.count());
     assert_eq!(counts.try_collect::<Vec<_>>().await.unwrap(), [2, 0, 1]);
 }
 
@@ -216,46 +203,25 @@ async fn a_rollup_without_fields_counts(db: Live) {
 async fn a_series_ends_at_a_rollup_that_does_not_cover_its_items(db: Live) {
     let buckets = Reading::buckets(&db).await.unwrap();
     for minute in 0..3 {
-        let at = DateTime::from_millis(minute * MINUTE);
-        let reading = Reading {
-            sensor: 1,
-            at,
-            value: 1,
-        };
+        let reading = reading(1, minute * MINUTE, 1);
         buckets.append(&reading).await.unwrap();
     }
     let lost = doc! { "$unset": { "rollup": 1 } };
     let of_second = doc! { "window": DateTime::from_millis(MINUTE) };
-    buckets
-        .collection()
-        .update_one(of_second, lost)
-        .await
-        .unwrap();
-    let mut series = buckets
-        .rollup(&1)
-        .per_windows(1)
-        .with_gaps(true)
-        .await
-        .unwrap();
-    assert_eq!(series.try_next().await.unwrap().unwrap().rollup.count(), 1);
-    let error = series.try_next().await.unwrap_err();
+    let raw = buckets.collection();
+    raw.update_one(of_second, lost).await.unwrap();
+    let series = |windows| buckets.rollup(&1).per_windows(windows).with_gaps(true);
+    let mut first = series(1).await.unwrap();
+    assert_eq!(first.try_next().await.unwrap().unwrap().rollup.count(), 1);
+    let error = first.try_next().await.unwrap_err();
     assert!(error.is_incomplete_rollup(), "{error}");
     // So it does at a window that another program has stored as a text.
-    let raw = buckets.collection();
-    let (zero, noon) = (
-        doc! { "window": DateTime::from_millis(0) },
-        doc! { "window": "noon" },
-    );
-    raw.update_one(zero.clone(), doc! { "$set": &noon })
-        .await
-        .unwrap();
+    let zero = doc! { "window": DateTime::from_millis(0) };
+    let noon = doc! { "window": "noon" };
+    let damage = doc! { "$set": &noon };
+    raw.update_one(zero.clone(), damage).await.unwrap();
     for windows in [1, 2] {
-        let series = buckets
-            .rollup(&1)
-            .per_windows(windows)
-            .with_gaps(true)
-            .await;
-        let rollups = match series {
+        let rollups = match series(windows).await {
             Ok(series) => series.try_collect::<Vec<_>>().await,
             // Groups are computed from dates alone, so the server refuses.
             Err(error) => Err(error),
@@ -274,12 +240,7 @@ async fn a_series_ends_at_a_rollup_that_does_not_cover_its_items(db: Live) {
 async fn a_range_of_windows_that_would_cut_one_is_refused(db: Live) {
     let readings = Reading::buckets(&db).await.unwrap();
     for seconds in [20, 40, 70] {
-        let at = DateTime::from_millis(seconds * 1000);
-        let reading = Reading {
-            sensor: 1,
-            at,
-            value: 1,
-        };
+        let reading = reading(1, seconds * 1000, 1);
         readings.append(&reading).await.unwrap();
     }
     let at = |seconds: i64| DateTime::from_millis(seconds * 1000);

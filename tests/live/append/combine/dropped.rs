@@ -1,62 +1,12 @@
 //! Combining: a caller that is dropped takes nothing away from the others.
 
-use std::{future::IntoFuture, time::Duration};
-
-use bucket_runtime::mongodb::Database;
 use bucket_testkit::{Fate, Proxy};
 use futures_util::poll;
-use rand::Rng;
 
 use crate::{
-    append::combine::support::{Mark, Millis10, Numbered2, Seconds10, at_rest, carried},
-    support::{
-        database::{Live, Recorded, fresh, server},
-        tasks::JoinSet,
-    },
+    append::combine::support::{Mark, Numbered2, Seconds10, at_rest, carried, together},
+    support::database::{Live, Recorded, fresh, server},
 };
-
-/// 200 appends at the same time, half of them dropped at random moments, from before the first byte is
-/// sent until after the answer; on one key, and on a few.
-async fn half_dropped<T: Mark>(db: &Database) {
-    for keys in [1, 5, 150] {
-        let marks = fresh::<T>(db).await;
-        let mut callers = JoinSet::new();
-        for n in 0..200 {
-            let marks = marks.clone();
-            let limit = (n % 2 == 1).then(|| rand::rng().random_range(0..15_000));
-            callers.spawn(async move {
-                let item = T::new(n % keys, n);
-                let append = marks.append(&item).into_future();
-                let acknowledged = match limit {
-                    None => append.await,
-                    Some(limit) => {
-                        match tokio::time::timeout(Duration::from_micros(limit), append).await {
-                            Ok(result) => result,
-                            Err(_) => return None,
-                        }
-                    }
-                };
-                acknowledged.unwrap();
-                Some((n % keys, n))
-            });
-        }
-        let acknowledged = callers.join_all().await;
-        let found = at_rest(&marks).await;
-        let mut all: Vec<_> = found.values().flatten().copied().collect();
-        all.sort_unstable();
-        assert!(all.windows(2).all(|pair| pair[0] < pair[1]), "stored twice");
-        for (k, n) in acknowledged.into_iter().flatten() {
-            assert!(found[&k].contains(&n), "G1: {n} was acknowledged");
-        }
-    }
-}
-
-#[bucket_testkit::test(multi_thread)]
-async fn appends_beside_dropped_ones_are_stored_once(db: Live) {
-    half_dropped::<Seconds10>(&db).await;
-    half_dropped::<Millis10>(&db).await;
-    half_dropped::<Numbered2>(&db).await;
-}
 
 /// Appends whose callers leave before anything is sent are not sent.
 #[bucket_testkit::test]
@@ -95,7 +45,7 @@ async fn the_first_caller_of_all_may_go(direct: Live) {
         tokio::task::yield_now().await;
     }
     let others = (2..50).map(|n| Numbered2::new(7, n));
-    let others = crate::append::combine::support::together(&marks, others);
+    let others = together(&marks, others);
     let (others, ()) = futures_util::join!(others, async {
         drop(first);
         tokio::task::yield_now().await;

@@ -1,6 +1,5 @@
 //! A primary that gives up midway, simulated by the server's own fail points: it refuses a command
-//! before it begins, closes the connection, or carries the command out and answers that it was
-//! interrupted.
+//! before it begins, or carries the command out and answers that it was interrupted.
 
 use bucket_runtime::mongodb::{
     Database,
@@ -10,9 +9,12 @@ use bucket_testkit::Server;
 
 use crate::{
     append::combine::support::{
-        Mark, NOON, Numbered1, Numbered10, Seconds10, assert_stored, at_rest, together,
+        Mark, NOON, Numbered10, Seconds10, assert_stored, at_rest, together,
     },
-    support::database::{fresh, numbers_its_commands},
+    support::{
+        database::{fresh, numbers_its_commands},
+        fail_points::{fail_no_more, fail_times},
+    },
 };
 
 const N: i64 = 120;
@@ -22,21 +24,13 @@ fn failures() -> Vec<Document> {
     let commands = vec!["update", "bulkWrite", "insert"];
     let labels = vec!["RetryableWriteError"];
     let mut failures = vec![
-        doc! { "closeConnection": true },
         doc! { "errorCode": 11602, "errorLabels": &labels },
         doc! { "errorLabels": &labels, "writeConcernError": { "code": 91, "errmsg": "it ends" } },
-        doc! { "errorLabels": &labels, "writeConcernError": { "code": 189, "errmsg": "stepped down" } },
     ];
     for failure in &mut failures {
         failure.insert("failCommands", &commands);
     }
     failures
-}
-
-async fn fail(db: &Database, data: &Document, mode: Document) {
-    let command = doc! { "configureFailPoint": "failCommand", "mode": mode, "data": data };
-    let admin = db.client().database("admin");
-    admin.run_command(command).await.unwrap();
 }
 
 /// Behind a `mongos` the driver repeats the commands, and returns the first error if a statement of the
@@ -48,7 +42,7 @@ async fn interrupted<T: Mark>(db: &Database) {
         let mut all = Vec::new();
         let mut in_doubt = Vec::new();
         for (first, keys) in [(0, 1), (N, N)] {
-            fail(db, &failure, doc! { "times": 1 }).await;
+            fail_times(db, 1, failure.clone()).await;
             let items = (first..first + N).map(|n| T::new(n % keys, n).at(NOON + n));
             for (n, result) in (first..).zip(together(&marks, items).await) {
                 match result {
@@ -61,7 +55,7 @@ async fn interrupted<T: Mark>(db: &Database) {
                 }
             }
         }
-        fail(db, &failure, doc! { "times": 1 }).await;
+        fail_times(db, 1, failure.clone()).await;
         let items = (1000..1000 + N).map(|n| T::new(n % 5, n).at(NOON + n * 999));
         all.extend((1000..1000 + N).map(|n| (n % 5, n)));
         if let Err(error) = marks.append_many(items).await {
@@ -81,11 +75,10 @@ async fn interrupted<T: Mark>(db: &Database) {
         assert_stored(&marks, all).await;
 
         // Twice in a row: each item is in doubt, and stored once or not at all.
-        let skip_nothing = doc! { "times": 2 };
         let items = (5000..5000 + N).map(|n| T::new(n, n));
-        fail(db, &failure, skip_nothing).await;
+        fail_times(db, 2, failure.clone()).await;
         let results = together(&marks, items).await;
-        fail(db, &doc! { "failCommands": [] }, doc! { "times": 0 }).await;
+        fail_no_more(db).await;
         for error in results.into_iter().filter_map(Result::err) {
             assert!(error.is_maybe_stored(), "{failure}: {error}");
         }
@@ -108,5 +101,4 @@ async fn an_interrupted_command_is_repeated_and_carried_out_once() {
     let db = server.database("combine_interrupted").await.unwrap();
     interrupted::<Seconds10>(&db).await;
     interrupted::<Numbered10>(&db).await;
-    interrupted::<Numbered1>(&db).await;
 }

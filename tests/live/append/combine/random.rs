@@ -7,11 +7,12 @@ use rand::Rng;
 
 use crate::{
     append::combine::support::{
-        Mark, Millis1, Millis2, Millis10, NOON, Numbered1, Numbered2, Numbered10, Seconds1,
-        Seconds2, Seconds10, assert_stored,
+        Mark, Millis2, NOON, Numbered1, Numbered2, Numbered10, Seconds1, Seconds2, Seconds10,
+        assert_stored,
     },
     support::{
         database::{Live, dense, fresh, snapshot},
+        scale::scaled,
         tasks::JoinSet,
     },
 };
@@ -82,7 +83,7 @@ macro_rules! mixtures {
     ($($test:ident: $($name:ident)+;)+) => {$(
         #[bucket_testkit::test(multi_thread)]
         async fn $test(db: Live) {
-            for _ in 0..3 {
+            for _ in 0..scaled(4) {
                 $(mixture::<$name>(&db).await;)+
             }
         }
@@ -91,6 +92,6 @@ macro_rules! mixtures {
 
 mixtures! {
     seconds: Seconds1 Seconds2 Seconds10;
-    millis: Millis1 Millis2 Millis10;
+    millis: Millis2;
     numbered: Numbered1 Numbered2 Numbered10;
 }

@@ -66,7 +66,6 @@ marks! {
     Seconds2("{k}_{at}", 2)
     Seconds5("{k}_{at}", 5)
     Seconds10("{k}_{at}", 10)
-    Millis1("{k}_{at:millis}", 1)
     Millis2("{k}_{at:millis}", 2)
     Millis10("{k}_{at:millis}", 10)
     Seconds20("{k}_{at}", 20)

@@ -1,10 +1,13 @@
 //! Combining: appends that wait at the same time travel together, and no append waits needlessly.
 
-use std::{collections::BTreeSet, future::IntoFuture, time::Duration};
+use std::{future::IntoFuture, time::Duration};
 
 use bucket_runtime::{
     Bucket, Buckets,
-    mongodb::{Client, Database, bson::Document},
+    mongodb::{
+        Client, Database,
+        bson::{Document, doc},
+    },
 };
 use bucket_testkit::{Fate, Proxy};
 use futures_util::{future::join_all, poll};
@@ -78,28 +81,12 @@ async fn appends_of_many_keys_travel_together(Recorded(db, record): Recorded) {
     record.take();
     append(&marks, &one_each).await;
     assert_eq!(carried(&record.take()), vec![vec![1; N as usize]; 2]);
-    append(
-        &marks,
-        &one_each
-            .iter()
-            .map(|(k, n)| (*k, n + N))
-            .collect::<Vec<_>>(),
-    )
-    .await;
+    let again = Vec::from_iter(one_each.iter().map(|(k, n)| (*k, n + N)));
+    append(&marks, &again).await;
     let carried = carried(&record.take());
     assert_eq!(carried.len(), 1);
     assert_eq!(carried[0], vec![1; N as usize]);
     assert_stored(&marks, (0..2 * N).map(|n| (n % N, n))).await;
-}
-
-/// Some keys have one waiting append, others have several.
-#[bucket_testkit::test]
-async fn appends_of_few_keys_travel_together(Recorded(db, record): Recorded) {
-    let items: Vec<_> = (0..N)
-        .map(|n| (if n < 20 { n } else { 20 + n % 5 }, n))
-        .collect();
-    few_commands::<Seconds10>(&db, &record, &items, 40).await;
-    few_commands::<Millis2>(&db, &record, &items, 40).await;
 }
 
 #[bucket_testkit::test]
@@ -139,16 +126,9 @@ async fn in_a_session_each_append_travels_alone_and_in_its_transaction(
         let is_own = |command: &Document| command.get_document("lsid").ok() == Some(&own);
         let (inside, outside): (Vec<_>, Vec<_>) = record.take().into_iter().partition(is_own);
         assert_eq!(carried(&inside), [[1], [1], [1]]);
-        assert!(
-            inside
-                .iter()
-                .all(|command| command.contains_key("autocommit"))
-        );
-        assert!(
-            !outside
-                .iter()
-                .any(|command| command.contains_key("autocommit"))
-        );
+        let is_in_transaction = |command: &Document| command.contains_key("autocommit");
+        assert!(inside.iter().all(is_in_transaction));
+        assert!(!outside.iter().any(is_in_transaction));
         if commit {
             session.commit_transaction().await.unwrap();
         } else {
@@ -156,7 +136,7 @@ async fn in_a_session_each_append_travels_alone_and_in_its_transaction(
             assert_eq!(stored(&marks).await[&7], [0]);
             marks
                 .collection()
-                .delete_many(bucket_runtime::mongodb::bson::doc! { "k": { "$gte": 10 } })
+                .delete_many(doc! { "k": { "$gte": 10 } })
                 .await
                 .unwrap();
         }
@@ -199,15 +179,7 @@ async fn only_appends_of_the_same_key_wait_for_each_other(direct: Live) {
     }
     let sent = proxy.met() - before - 1;
     assert!(sent <= 5, "98 appends took {sent} commands");
-    let items = (0..100).map(|n| {
-        (
-            match n {
-                1 => 8,
-                _ => 7,
-            },
-            n,
-        )
-    });
+    let items = (0..100).map(|n| (if n == 1 { 8 } else { 7 }, n));
     assert_stored(&marks, items.chain([(9, 100)])).await;
     assert_eq!(stored(&marks).await[&7][0], 0);
 }
@@ -240,44 +212,4 @@ async fn further_commands_carry_several_keys(direct: Live) {
     let expected = [vec![vec![1]; 4], vec![vec![1; 4]; 5]].concat();
     assert_eq!(carried(&record.take()), expected);
     assert_stored(&marks, (0..24).map(|k| (k, k))).await;
-}
-
-/// The stream yields one writer's items in the order of the awaited appends, while others write through
-/// the same handle and through their own.
-async fn order<T: Mark>(db: &Database) {
-    const WRITERS: i64 = 12;
-    const EACH: i64 = 60;
-    let marks = fresh::<T>(db).await;
-    let mut writers = JoinSet::new();
-    for writer in 0..WRITERS {
-        let marks = match writer % 3 {
-            0 => T::buckets(db).await.unwrap(),
-            _ => marks.clone(),
-        };
-        writers.spawn(async move {
-            for n in 0..EACH {
-                let n = writer * 1000 + n;
-                marks.append(&T::new(n % 2, n)).await.unwrap();
-            }
-        });
-    }
-    writers.join_all().await;
-    let all = (0..WRITERS).flat_map(|writer| (0..EACH).map(move |n| writer * 1000 + n));
-    assert_stored(&marks, all.map(|n| (n % 2, n))).await;
-    for (k, ns) in stored(&marks).await {
-        for writer in 0..WRITERS {
-            let own: Vec<_> = ns.iter().filter(|n| **n / 1000 == writer).collect();
-            assert!(own.is_sorted(), "key {k}, writer {writer}: {own:?}");
-        }
-        let writers: BTreeSet<_> = ns.iter().map(|n| n / 1000).collect();
-        assert_eq!(writers.len() as i64, WRITERS);
-    }
-}
-
-#[bucket_testkit::test(multi_thread)]
-async fn one_writers_appends_keep_their_order(db: Live) {
-    order::<Numbered1>(&db).await;
-    order::<Numbered10>(&db).await;
-    // All items have one moment: suffixes are taken in order, too.
-    order::<Seconds10>(&db).await;
 }

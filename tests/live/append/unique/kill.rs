@@ -20,7 +20,7 @@ use crate::{
 };
 
 const CALL: &str = "BUCKET_TESTS_UNIQUE";
-const TASKS: usize = 32;
+const TASKS: usize = 16;
 
 /// The other processes inherit the variable that scales the tests.
 fn items() -> i64 {
@@ -42,7 +42,7 @@ async fn the_process_that_sends() {
     }
 }
 
-/// Sends all items from 32 tasks, each in its own order.
+/// Sends all items from several tasks, each in its own order.
 async fn send<T: Order>(db: &Database) {
     let orders = T::buckets(db).await.unwrap();
     let mut senders = JoinSet::new();

@@ -1,39 +1,10 @@
-//! Large buckets, and items that grow.
+//! Items that grow, and what buckets keep of those that found room.
 
 use bucket_runtime::{Bucket, mongodb::bson::Bson};
 use futures_util::future::try_join_all;
 
-use super::{Item, Large, MB, Numbered, bounded, bytes, most};
-use crate::support::database::{Live, documents, items, number};
-
-#[bucket_testkit::test]
-async fn the_validator_accepts_sealed_and_large_buckets(db: Live) {
-    Numbered::create_collection(&db).await.unwrap();
-    let buckets = Numbered::buckets(&db).await.unwrap();
-    let all: Vec<_> = (0..60)
-        .map(|n| Numbered::new(1, 0, n, bytes(most::<Numbered>())))
-        .collect();
-    let (first, rest) = all.split_at(30);
-    for item in first {
-        buckets.append(item).await.unwrap();
-    }
-    buckets.append_many(rest.to_vec()).await.unwrap();
-    bounded(&buckets).await;
-    assert!(items(&buckets, &1).await == all);
-}
-
-#[bucket_testkit::test]
-async fn items_of_megabytes_travel_together(db: Live) {
-    let buckets = Large::buckets(&db).await.unwrap();
-    let all: Vec<_> = (0..12)
-        .map(|n| Large::new(1, 0, n, [4 * MB, 1, MB, 2 * MB][n as usize % 4]))
-        .collect();
-    try_join_all(all.iter().map(|item| async { buckets.append(item).await }))
-        .await
-        .unwrap();
-    bounded(&buckets).await;
-    assert!(items(&buckets, &1).await == all);
-}
+use super::bounded;
+use crate::support::database::{Live, documents, number};
 
 /// The bytes that edits add and removals free are counted.
 #[bucket_testkit::test]

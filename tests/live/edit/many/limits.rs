@@ -1,6 +1,6 @@
 //! Edits of many items that fail, are cut off, or need no items.
 
-use std::{collections::BTreeMap, future::IntoFuture, panic::AssertUnwindSafe};
+use std::{collections::BTreeSet, future::IntoFuture, panic::AssertUnwindSafe};
 
 use bucket_runtime::{
     Bucket, Filter,
@@ -14,7 +14,7 @@ use futures_util::FutureExt;
 
 use super::{filled, remove, update};
 use crate::support::{
-    database::{Live, Recorded, documents, server},
+    database::{Live, Recorded, documents, items, server},
     notes::{Note, Seconds, Windows, checked, for_all_notes, moment},
 };
 
@@ -211,22 +211,19 @@ async fn retention_deletes_whole_windows_without_their_items(Recorded(db, record
     let whole = all
         .iter()
         .filter(|reading| reading.sensor == 1 && reading.at.timestamp_millis() < window);
-    let whole = BTreeMap::from_iter(whole.map(|reading| {
-        let window = reading.at.timestamp_millis() / 60_000;
-        (window, ())
-    }));
+    let whole = BTreeSet::from_iter(whole.map(|reading| reading.at.timestamp_millis() / 60_000));
     // In some windows there are ten items.
     assert!(deletions.count() >= whole.len() * 2, "{commands:#?}");
     let updates = commands
         .iter()
         .filter(|command| command.contains_key("update"));
     assert!(updates.count() <= 3, "{commands:#?}");
-    let left = crate::support::database::items(&readings, &1).await;
+    let left = items(&readings, &1).await;
     let expected = all
         .iter()
         .filter(|reading| reading.sensor == 1 && reading.at >= limit);
     assert_eq!(left, Vec::from_iter(expected.cloned()));
-    let other = crate::support::database::items(&readings, &2).await;
+    let other = items(&readings, &2).await;
     assert_eq!(other.len(), 60);
 
     // A range of all keys, and a filter that is not about the time alone.

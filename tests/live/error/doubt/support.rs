@@ -1,5 +1,4 @@
-//! Shared by the tests of interrupted writes: a server whose commands can be made to fail, and calls of
-//! each kind.
+//! Shared by the tests of interrupted writes: handles of both patterns, and calls of each kind.
 
 use std::{future::Future, pin::Pin};
 
@@ -47,7 +46,6 @@ fn later(mark: &mut Mark) {
 }
 
 /// Handles of both patterns on a database.
-#[derive(Clone)]
 pub(crate) struct Handles {
     pub(crate) db: Database,
     pub(crate) combined: Buckets<Mark>,

@@ -71,10 +71,7 @@ macro_rules! entries {
 }
 
 entries! {
-    Seconds10 Seconds4(id = "{owner}_{at}");
     Millis10 Millis4(id = "{owner}_{at:millis}", count = "length", items = "history") n[unique];
-    Numbered10 Numbered4(id = "{owner}_{#}");
-    Windows10 Windows4(id = "{owner}_{at/1h}");
     SecondsSum10 SecondsSum4(id = "{owner}_{at}", max_bytes = 4000) val[sum, min, max];
     NumberedSum10 NumberedSum4(id = "{owner}_{#}", rollup = "totals") val[sum, max] n[unique];
     WindowsSum10 WindowsSum4(id = "{owner}_{at/1h}", expire_after = "900d") val[sum, min];

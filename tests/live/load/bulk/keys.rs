@@ -13,10 +13,7 @@ use bucket_runtime::{
 
 use crate::{
     guarantees::{
-        g4_keys::{
-            LongLiterals, Millis, Note, Numbered, PairMillis, PairMixed, PairSeconds, Seconds,
-            SignedMinus, fresh,
-        },
+        g4_keys::{Note, Numbered, PairMixed, PairSeconds, Seconds, fresh},
         g4_texts::{PARTS, hostile},
     },
     support::database::{Live, Recorded, dense_buckets, is_cluster, items},
@@ -56,9 +53,7 @@ where
 async fn a_load_keeps_hostile_texts_apart(db: Live) {
     let keys = || hostile().into_iter().map(|text| (text,)).collect();
     load::<Seconds>(&db, keys()).await;
-    load::<Millis>(&db, keys()).await;
     load::<Numbered>(&db, keys()).await;
-    load::<LongLiterals>(&db, keys()).await;
 }
 
 #[bucket_testkit::test]
@@ -68,15 +63,13 @@ async fn a_load_keeps_several_key_fields_apart(db: Live) {
             .iter()
             .flat_map(|a| PARTS.iter().map(move |b| (*a, *b)))
     };
-    let texts: Vec<_> = pairs().map(|(a, b)| (a.to_owned(), b.to_owned())).collect();
-    load::<PairSeconds>(&db, texts.clone()).await;
-    load::<PairMillis>(&db, texts).await;
+    let texts = pairs().map(|(a, b)| (a.to_owned(), b.to_owned()));
+    load::<PairSeconds>(&db, texts.collect()).await;
     let numbers = [i64::MIN, -12, -1, 0, 1, 12, 123, i64::MAX];
     let mixed = PARTS
         .iter()
         .flat_map(|a| numbers.map(|b| ((*a).to_owned(), b)));
     load::<PairMixed>(&db, mixed.collect()).await;
-    load::<SignedMinus>(&db, numbers.map(|number| (number,)).into()).await;
 }
 
 /// Loads into keys whose buckets are all full: this many buckets, by the place of the key. The first

@@ -8,39 +8,6 @@ use bucket_runtime::{
 use super::{Ride, Seconds3, Seconds100, Windows3, assert_imported, fill, flat, flat_of};
 use crate::support::database::{Live, dense_buckets, documents, fresh, items};
 
-/// A live program appends to other keys during the import.
-#[bucket_testkit::test(multi_thread)]
-async fn a_writer_of_other_keys_is_not_in_the_way(db: Live) {
-    let expected = fill(&db, 5_000).await;
-    let buckets = fresh::<Seconds3>(&db).await;
-    let live = buckets.clone();
-    let (stop, mut stopped) = tokio::sync::oneshot::channel::<()>();
-    let writer = tokio::spawn(async move {
-        let mut n = 0;
-        while stopped.try_recv().is_err() {
-            let at = DateTime::from_millis(1_698_321_600_000 + n * 10);
-            live.append(&Seconds3::new(99, "Basel", at, n))
-                .await
-                .unwrap();
-            n += 1;
-        }
-        n
-    });
-    buckets.import_flat(&flat_of(&db)).await.unwrap();
-    stop.send(()).unwrap();
-    let appended = writer.await.unwrap();
-    assert_eq!(
-        buckets.count(("Basel", &99)).await.unwrap() as i64,
-        appended
-    );
-    buckets
-        .collection()
-        .delete_many(buckets.filter(("Basel", &99)))
-        .await
-        .unwrap();
-    assert_imported(&buckets, &expected).await;
-}
-
 /// G2: a handle that was opened before the capacity became less is refused; opened again, it takes the new one.
 #[bucket_testkit::test]
 async fn g2_a_handle_from_before_a_change_of_the_capacity_imports_nothing(db: Live) {

@@ -106,7 +106,7 @@ async fn each_once<T: Bucket>(db: &Database, flat: &Collection<Document>, sort: 
             tokio::time::sleep(Duration::from_millis(moment)).await;
         };
         tokio::select! {
-            done = std::future::IntoFuture::into_future(import) => break done,
+            done = import.into_future() => break done,
             () = stopped => dropped += 1,
         }
         assert!(dropped < 50, "no call comes to its end");

@@ -126,15 +126,13 @@ async fn begin(buckets: &Buckets<Seconds3>, collection: &Collection<Document>) -
     tokio::select! {
         biased;
         () = begun => {}
-        done = std::future::IntoFuture::into_future(import) => panic!("it has ended: {done:?}"),
+        done = import.into_future() => panic!("it has ended: {done:?}"),
     }
     // A transaction that was dropped goes on.
+    let db = &buckets.collection().namespace().db;
+    let record = buckets.collection().client().database(db);
+    let record = record.collection::<Document>("bucket_progress");
     loop {
-        let record = buckets
-            .collection()
-            .client()
-            .database(&buckets.collection().namespace().db);
-        let record = record.collection::<Document>("bucket_progress");
         let before = documents(&record).await;
         tokio::time::sleep(std::time::Duration::from_millis(500)).await;
         if documents(&record).await == before {
@@ -172,20 +170,6 @@ async fn an_import_does_not_go_on_in_a_source_that_changed(db: Live) {
     let done = buckets.import_flat(&flat_of(&db)).await.unwrap();
     assert_eq!((done.found, done.stored), (10_000, 10_000));
     assert_eq!(buckets.count_all().await.unwrap(), 10_000);
-}
-
-#[bucket_testkit::test]
-async fn an_import_that_has_ended_says_so(db: Live) {
-    fill(&db, 100).await;
-    let buckets = fresh::<Seconds3>(&db).await;
-    buckets.import_flat(&flat_of(&db)).await.unwrap();
-    let error = buckets.import_flat(&flat_of(&db)).await.unwrap_err();
-    assert!(error.is_key_taken(), "{error}");
-    let said = "if an earlier call has ended, they are its own, and nothing is left to do";
-    assert!(error.to_string().contains(said), "{error}");
-    // An empty source has nothing to ask.
-    flat_of(&db).delete_many(doc! {}).await.unwrap();
-    assert_eq!(buckets.import_flat(&flat_of(&db)).await.unwrap().found, 0);
 }
 
 /// Buckets made by hand, as many a tutorial makes them, whose ids are `ObjectId`s.

@@ -13,15 +13,16 @@ use bucket_runtime::{
     mongodb::{
         Database, IndexModel,
         bson::{DateTime, Document, doc},
-        options::IndexOptions,
     },
 };
-use bucket_testkit::Server;
 use futures_util::TryStreamExt;
 use tokio::task::JoinHandle;
 
 use super::{Numbered10, Numbered25, Timed4, Timed10, Timed25, Trade, is_sound, stored};
-use crate::support::database::{Live, Recorded, interrupted};
+use crate::support::{
+    database::{Live, Recorded, interrupted},
+    fail_points::failing_server,
+};
 
 /// The names of the indexes, and whether each is hidden.
 pub(super) async fn indexes(db: &Database) -> Vec<(String, bool)> {
@@ -65,9 +66,8 @@ async fn g3_an_index_guards_the_collection_at_each_command(db: Live) {
         }
     };
     let client = interrupted(|_| true, look).await;
-    Timed25::change_capacity(&client.database(db.name()))
-        .await
-        .unwrap();
+    let change = Timed25::change_capacity(&client.database(db.name()));
+    change.await.unwrap();
     let (old, new) = ("bucket_open".to_owned(), "bucket_open_25".to_owned());
     let mut found = found.lock().unwrap().clone();
     found.dedup();
@@ -122,24 +122,14 @@ async fn the_structs_validator_follows_and_another_one_stays(db: Live) {
     assert!(error.is_validator_conflict(), "{error}");
 }
 
-/// An open index of capacity 10, as a program creates it.
-async fn create_index_of_ten(db: &Database) {
-    let options = IndexOptions::builder()
-        .name("bucket_open".to_owned())
-        .unique(true)
-        .partial_filter_expression(doc! { "count": { "$lt": 10 } })
-        .build();
-    let keys = doc! { "customer": 1, "sealed": 1 };
-    let index = IndexModel::builder().keys(keys).options(options).build();
-    let trades = db.collection::<Document>("trades");
-    trades.create_index(index).await.unwrap();
-}
-
 #[bucket_testkit::test]
 async fn a_second_open_index_goes(db: Live) {
     validated(&db).await;
     Timed25::change_capacity(&db).await.unwrap();
-    create_index_of_ten(&db).await;
+    // As a program of capacity 10 creates it.
+    let index = Timed10::indexes().remove(0).model;
+    let trades = db.collection::<Document>("trades");
+    trades.create_index(index).await.unwrap();
     assert!(Timed25::buckets(&db).await.unwrap_err().is_index_missing());
     Timed25::change_capacity(&db).await.unwrap();
     assert_eq!(indexes(&db).await, [("bucket_open_25".to_owned(), false)]);
@@ -164,12 +154,8 @@ async fn insert_open(db: &Database, first: i64) {
 #[bucket_testkit::test]
 async fn g3_of_a_collection_that_had_no_index(db: Live) {
     insert_open(&db, 0).await;
-    assert!(
-        Numbered25::buckets(&db)
-            .await
-            .unwrap_err()
-            .is_several_open()
-    );
+    let error = Numbered25::buckets(&db).await.unwrap_err();
+    assert!(error.is_several_open(), "{error}");
     Numbered25::change_capacity(&db).await.unwrap();
     assert_eq!(stored(&db).await, Vec::from_iter(0..24));
     is_sound::<Numbered25>(&db).await;
@@ -200,12 +186,8 @@ async fn g3_of_duplicates_that_prevent_the_new_index(db: Live) {
         if times == 10 {
             let error = changed.unwrap_err();
             assert!(error.is_several_open(), "{error}");
-            assert!(
-                Numbered10::buckets(&db)
-                    .await
-                    .unwrap_err()
-                    .is_index_missing()
-            );
+            let error = Numbered10::buckets(&db).await.unwrap_err();
+            assert!(error.is_index_missing(), "{error}");
             Numbered25::change_capacity(&db).await.unwrap();
         } else {
             changed.unwrap();
@@ -218,7 +200,7 @@ async fn g3_of_duplicates_that_prevent_the_new_index(db: Live) {
 /// Which call comes last is random; nothing is lost, and one more call sets the capacity.
 #[bucket_testkit::test(multi_thread)]
 async fn two_calls_that_want_different_capacities_come_to_an_end(db: Live) {
-    for _ in 0..10 {
+    for _ in 0..5 {
         validated(&db).await;
         let (up, down) = (
             change_capacity::<Timed25>(&db),
@@ -252,12 +234,10 @@ async fn wait_for_index(db: &Database, name: &str) {
 /// hide an index, and to change the validator.
 #[bucket_testkit::test]
 async fn an_index_that_is_being_built_is_waited_for() {
-    let options = ["--setParameter", "enableTestCommands=1"];
-    let server = Server::start_with(&options).await.unwrap();
     // A `mongos` has no such fail point.
-    if !server.is_throw_away() || server.cluster().is_some() {
+    let Some(server) = failing_server().await else {
         return;
-    }
+    };
     let db = server.database("recap_building").await.unwrap();
 
     validated(&db).await;

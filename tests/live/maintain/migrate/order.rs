@@ -13,25 +13,18 @@ use crate::support::database::{Live, interrupted};
 
 /// A bucket of each state gets new items: between the first and the second chunk, and after both.
 #[bucket_testkit::test]
-async fn g5_items_of_a_key_stay_in_order_while_it_is_appended_to(db: Live) {
+async fn g1_g5_items_of_a_key_stay_in_order_while_it_is_appended_to(db: Live) {
     let old = old::Trade::buckets(&db).await.unwrap();
     old.append_many((0..1700).map(trade)).await.unwrap();
-    let next = std::sync::Mutex::new(1700);
-    let (old, next) = (&old, &next);
-    let append = |count: i32| async move {
-        for _ in 0..count {
-            let n = {
-                let mut next = next.lock().unwrap();
-                *next += 1;
-                *next - 1
-            };
-            old.append(&trade(n)).await.unwrap();
-        }
-    };
+    // One by one, and many by one command.
     let background = async {
-        for _ in 0..20 {
-            append(25).await;
-            tokio::time::sleep(Duration::from_millis(5)).await;
+        for first in (1700..2200).step_by(50) {
+            for n in first..first + 25 {
+                old.append(&trade(n)).await.unwrap();
+            }
+            let many = (first + 25..first + 50).map(trade);
+            old.append_many(many).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
     let (done, stopped) = tokio::sync::oneshot::channel();

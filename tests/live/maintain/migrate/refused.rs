@@ -19,11 +19,10 @@ async fn a_changed_item_ends_the_migration_with_an_error(db: Live) {
             let one = || old::Trade::FIELDS.qty.eq(what);
             let customer = trade(what).customer;
             match what {
-                0 => drop(
-                    old.update_item(&customer, one(), |trade| trade.qty = 99)
-                        .await
-                        .unwrap(),
-                ),
+                0 => {
+                    let change = old.update_item(&customer, one(), |trade| trade.qty = 99);
+                    drop(change.await.unwrap());
+                }
                 1 => drop(old.remove_item(&customer, one()).await.unwrap()),
                 _ => drop(old.remove_key(&customer).await.unwrap()),
             }
@@ -34,12 +33,8 @@ async fn a_changed_item_ends_the_migration_with_an_error(db: Live) {
         });
         let error = migrate.await.unwrap_err();
         assert!(error.is_migrated_item_changed(), "{error}");
-        assert!(
-            error
-                .to_string()
-                .contains(&format!("{}_0000000000", trade(what).customer)),
-            "{error}"
-        );
+        let id = format!("{}_0000000000", trade(what).customer);
+        assert!(error.to_string().contains(&id), "{error}");
         // The migration stays done until the new collection is dropped.
         let error = Trade::migrate_from(&db, convert).await.unwrap_err();
         assert!(error.is_migrated_item_changed(), "{error}");
@@ -98,21 +93,15 @@ async fn a_foreign_writer_to_the_new_collection_is_found(db: Live) {
     // As many items as before, but one with another value.
     let changed = async {
         let one = Trade::FIELDS.quantity.eq(4);
-        trades
-            .update_item("MDB", one, |trade| trade.quantity = 5)
-            .await
-            .unwrap();
+        let change = trades.update_item("MDB", one, |trade| trade.quantity = 5);
+        change.await.unwrap();
     };
-    let error = Trade::migrate_from(&db, convert)
-        .until(changed)
-        .await
-        .unwrap_err();
+    let migrate = Trade::migrate_from(&db, convert).until(changed);
+    let error = migrate.await.unwrap_err();
     assert!(error.is_unverified(), "{error}");
     let one = Trade::FIELDS.quantity.eq(5);
-    trades
-        .update_item("MDB", one, |trade| trade.quantity = 4)
-        .await
-        .unwrap();
+    let back = trades.update_item("MDB", one, |trade| trade.quantity = 4);
+    back.await.unwrap();
     assert_eq!(Trade::migrate_from(&db, convert).await.unwrap(), 30);
     assert_migrated(&db, 30, false).await;
 }

@@ -11,8 +11,10 @@ use bucket_runtime::{
     },
 };
 
-use crate::support::database::{documents, fresh, items};
-use crate::support::problems::{Expected, assert_found, expected};
+use crate::support::{
+    database::{documents, fresh, items},
+    problems::{Expected, assert_found, expected},
+};
 
 pub(crate) trait Note: Bucket<Key = (String, i64)> + Clone + std::fmt::Debug {
     fn new(topic: &str, user: i64, n: i64) -> Self;
@@ -62,12 +64,9 @@ pub(crate) async fn healthy<T: Note>(db: &Database) -> Buckets<T> {
         notes.append_many(all).await.unwrap();
     }
     let raw = raw(&notes);
-    raw.update_many(
-        doc! { "user": 7, "count": 3 },
-        doc! { "$set": { "count": 3.0 } },
-    )
-    .await
-    .unwrap();
+    let full = doc! { "user": 7, "count": 3 };
+    let by_shell = doc! { "$set": { "count": 3.0 } };
+    raw.update_many(full, by_shell).await.unwrap();
     let seal = vec![doc! { "$set": { "sealed": "$_id" } }];
     let open = doc! { "user": -1, "count": { "$lt": 3 } };
     raw.update_many(open, seal).await.unwrap();
@@ -144,33 +143,28 @@ async fn others<T: Note>(notes: &Buckets<T>, problem: &Expected) -> Vec<Document
 async fn goes_on<T: Note>(notes: &Buckets<T>) {
     for (topic, user) in [("a_b", 1), ("a", 7), ("", -1)] {
         let before = items(notes, (topic, &user)).await;
-        for n in 40..47 {
+        for n in 40..44 {
             notes.append(&T::new(topic, user, n)).await.unwrap();
         }
         let after = items(notes, (topic, &user)).await;
-        let all: Vec<_> = (before.iter().map(T::n)).chain(40..47).collect();
+        let all: Vec<_> = (before.iter().map(T::n)).chain(40..44).collect();
         assert_eq!(after.iter().map(T::n).collect::<Vec<_>>(), all);
     }
     assert_eq!(verify(notes).await, []);
 }
 
-/// The test for each kind of ordinal.
+/// The test for each ordinal. Milliseconds make ids of more digits than seconds, and nothing else.
 macro_rules! for_each_ordinal {
     ($($test:ident)+) => {$(
         mod $test {
             use crate::{
-                maintain::verify::damage::{Millis, Numbered, Timed, Windowed},
+                maintain::verify::damage::{Numbered, Timed, Windowed},
                 support::database::Live,
             };
 
             #[bucket_testkit::test]
             async fn timed(db: Live) {
                 super::$test::<Timed>(&db).await;
-            }
-
-            #[bucket_testkit::test]
-            async fn millis(db: Live) {
-                super::$test::<Millis>(&db).await;
             }
 
             #[bucket_testkit::test]
@@ -223,15 +217,14 @@ async fn several_open_buckets_are_sealed_but_the_newest<T: Note>(db: &Database) 
         full.insert("window", window.clone());
     }
     for _ in 0..3 {
-        open.push(id(&damage(&notes, full.clone(), vec![lose.clone()]).await));
+        let bucket = damage(&notes, full.clone(), vec![lose.clone()]).await;
+        open.push(id(&bucket));
     }
     open.push(id(&last));
     // The shell may have written the key this way: it is the same key.
     let update = doc! { "$set": { "user": 1.0 } };
-    raw(&notes)
-        .update_one(doc! { "_id": &open[1] }, update)
-        .await
-        .unwrap();
+    let second = doc! { "_id": &open[1] };
+    collection.update_one(second, update).await.unwrap();
     let text = "has 4 open buckets";
     let problem = expected(Kind::SeveralOpen, open.clone(), "a_b, 1", text);
     let sound = others(&notes, &problem).await;
@@ -274,25 +267,18 @@ async fn a_wrong_count_is_corrected<T: Note>(db: &Database) {
         (full(), set(Bson::Double(3.5)), false),
         (full(), set(Bson::Null), false),
         (full(), set("3".into()), false),
-        (full(), doc! { "$unset": { "count": "" } }, false),
+        (full(), doc! { "$unset": "count" }, false),
         // The bucket was full, so an open one may exist beside it.
         (full(), short(), true),
         (open(), set(3.into()), true),
         (open(), set((-1).into()), true),
         (open(), set(Bson::Double(f64::NAN)), true),
-        (open(), doc! { "$unset": { "count": "" } }, true),
+        (open(), doc! { "$unset": "count" }, true),
         (open(), set(0.into()), false),
         (open(), set(Bson::Double(0.5)), false),
     ] {
         let notes = healthy::<T>(db).await;
-        let is_pipeline = update
-            .get_document("$set")
-            .is_ok_and(|set| set.contains_key("items"));
-        let change = match is_pipeline {
-            true => UpdateModifications::Pipeline(vec![update.clone()]),
-            false => update.clone().into(),
-        };
-        let bucket = id(&damage(&notes, which, change).await);
+        let bucket = id(&damage(&notes, which, vec![update.clone()]).await);
         let damaged = raw(&notes).find_one(doc! { "_id": &bucket }).await;
         let items = damaged.unwrap().unwrap().get_array("items").unwrap().len() as u64;
         let text = format!("holds {items} item");

@@ -10,12 +10,14 @@ use bucket_runtime::{
     },
 };
 
-use crate::support::problems::{Expected, assert_found, expected};
 use crate::{
     maintain::verify::damage::{
-        Note, Timed, Windowed, damage, for_each_ordinal, healthy, id, raw, repair, verify,
+        Millis, Note, Timed, Windowed, damage, for_each_ordinal, healthy, id, raw, repair, verify,
     },
-    support::database::{Live, documents},
+    support::{
+        database::{Live, documents},
+        problems::{Expected, assert_found, expected},
+    },
 };
 
 /// The key of the damaged buckets.
@@ -81,29 +83,19 @@ async fn an_id_that_is_none_of_its_keys_is_listed<T: Note>(db: &Database) {
         format!("{own}_1").into(),
         format!("{own}_000001x").into(),
     ] {
-        raw(&notes)
-            .insert_one(sealed(foreign.clone()))
-            .await
-            .unwrap();
-        let bucket = foreign.clone();
-        is_left(
-            &notes,
-            expected(Kind::ForeignId, [bucket], KEY, "can have the _id"),
-            "append its items again",
-        )
-        .await;
-        raw(&notes)
-            .delete_one(doc! { "_id": foreign })
-            .await
-            .unwrap();
+        let raw = raw(&notes);
+        raw.insert_one(sealed(foreign.clone())).await.unwrap();
+        let text = "can have the _id";
+        let problem = expected(Kind::ForeignId, [foreign.clone()], KEY, text);
+        is_left(&notes, problem, "append its items again").await;
+        raw.delete_one(doc! { "_id": foreign }).await.unwrap();
     }
     for own in [own, &suffixed] {
         raw(&notes).insert_one(sealed(own.into())).await.unwrap();
     }
-    let numbered = T::SPEC.id.ordinal == Ordinal::Number;
     let mut found = verify(&notes).await;
     // A number among the others' is one that follows a gap.
-    if numbered {
+    if T::SPEC.id.ordinal == Ordinal::Number {
         assert_eq!(found.pop().map(|gap| gap.kind), Some(Kind::Gap));
         assert_found(&found, &[expected(Kind::ForeignId, [suffixed], KEY, "")]);
     } else {
@@ -133,6 +125,11 @@ async fn what_is_no_bucket_is_listed<T: Note>(db: &Database) {
 }
 
 #[bucket_testkit::test]
+async fn an_id_that_is_none_of_its_keys_is_listed_with_milliseconds(db: Live) {
+    an_id_that_is_none_of_its_keys_is_listed::<Millis>(&db).await;
+}
+
+#[bucket_testkit::test]
 async fn a_window_that_is_none_of_the_ids_is_listed(db: Live) {
     for window in [
         Bson::Null,
@@ -142,12 +139,8 @@ async fn a_window_that_is_none_of_the_ids_is_listed(db: Live) {
         let notes = healthy::<Windowed>(&db).await;
         let update = doc! { "$set": { "window": window } };
         let bucket = id(&damage(&notes, doc! { "topic": "a_b", "count": 3 }, update).await);
-        is_left(
-            &notes,
-            expected(Kind::NoKey, [bucket], None, "`window`"),
-            "set the field",
-        )
-        .await;
+        let problem = expected(Kind::NoKey, [bucket], None, "`window`");
+        is_left(&notes, problem, "set the field").await;
     }
     let notes = healthy::<Windowed>(&db).await;
     let update = doc! { "$set": { "window": DateTime::from_millis(36_000_000) } };

@@ -43,14 +43,6 @@ mod other {
         at: DateTime,
     }
 
-    /// With the key of the orders, and windows.
-    #[derive(Debug, Clone, PartialEq, Bucket)]
-    #[bucket(collection = "things", id = "{customer}_{at/1h}", capacity = 3)]
-    pub(super) struct Hourly {
-        customer: i64,
-        at: DateTime,
-    }
-
     /// With the key of the orders, and another name of the count.
     #[derive(Debug, Clone, PartialEq, Bucket)]
     #[bucket(
@@ -86,7 +78,6 @@ async fn a_struct_with_another_key_is_told_to_take_its_own_collection(db: Live) 
     let refusals = [
         other::Note::buckets(&db).await.unwrap_err(),
         other::Note::verify(&db).await.unwrap_err(),
-        other::Hourly::buckets(&db).await.unwrap_err(),
         other::Counted::buckets(&db).await.unwrap_err(),
     ];
     for error in refusals {

@@ -10,17 +10,17 @@ use bucket_runtime::{
     },
 };
 
-use crate::support::problems::{assert_found, expected};
 use crate::{
     manual::walk::{NOV_2, Side, Trade, manual_upsert, quantities, trade},
     support::{
-        database::{Live, documents, number},
+        database::{Live, dense_buckets, documents, number},
+        problems::{assert_found, expected},
         tasks::JoinSet,
     },
 };
 
 const WRITERS: i32 = 32;
-const ITEMS: i32 = 40;
+const ITEMS: i32 = 20;
 
 /// Appends items from the first number on, with 32 writers that no index guards.
 async fn race(db: &Database, first: i32) {
@@ -133,7 +133,7 @@ async fn buckets_that_are_filled_while_others_are_opened_are_no_problem(db: Live
     for customer in 0..8 {
         let trades = trades.clone();
         writers.spawn(async move {
-            for n in 0..400 {
+            for n in 0..120 {
                 let millis = NOV_2 + i64::from(n) * 100;
                 let trade = trade(customer, Side::Buy, "MDB", n, millis);
                 trades.append(&trade).await.unwrap();
@@ -148,11 +148,6 @@ async fn buckets_that_are_filled_while_others_are_opened_are_no_problem(db: Live
         while writers.try_join_next().is_some() {}
         passes += 1;
     }
-    assert_eq!(trades.count(&3).await.unwrap(), 400);
-    assert!(
-        documents(trades.collection())
-            .await
-            .iter()
-            .all(|bucket| !bucket.contains_key("sealed"))
-    );
+    assert_eq!(trades.count(&3).await.unwrap(), 120);
+    dense_buckets(&trades).await;
 }

@@ -1,4 +1,5 @@
-//! O5, beside a plain `Vec`: pushes, edits and removals by a condition leave what the `Vec` has, in its order.
+//! O1 to O5, beside a plain `Vec`: pushes, edits and removals by a condition leave what the `Vec` has, in its order,
+//! through a handle that knows the parent or not, and a repair changes none of it.
 
 use bucket_runtime::{
     Filter, Outlier, Outliers,
@@ -8,7 +9,7 @@ use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    outlier::support::{Book, books, fresh, items, stored},
+    outlier::support::{Book, books, fresh, items, reads_agree, repaired, stored, verify},
     support::{
         database::{Live, documents, number},
         random::for_any,
@@ -78,11 +79,15 @@ impl Condition {
 
 #[derive(Debug, Clone)]
 enum Step {
-    Push(Vec<i64>),
+    Push(i64),
+    PushMany(Vec<i64>),
     RemoveItem(Condition),
     RemoveItems(Condition),
     UpdateItem(Condition, i64),
     UpdateItems(Condition, i64),
+    Repair,
+    /// Another process, which knows nothing of the parent yet.
+    Reopen,
 }
 
 /// Few values, so that many are equal.
@@ -97,20 +102,27 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         ]
     };
     let step = prop_oneof![
-        4 => proptest::collection::vec(value, 1..6).prop_map(Step::Push),
+        3 => value.clone().prop_map(Step::Push),
+        4 => proptest::collection::vec(value, 0..14).prop_map(Step::PushMany),
         4 => condition().prop_map(Step::RemoveItem),
         1 => condition().prop_map(Step::RemoveItems),
         4 => (condition(), 0..3_i64).prop_map(|(of, by)| Step::UpdateItem(of, by)),
         2 => (condition(), 0..3_i64).prop_map(|(of, by)| Step::UpdateItems(of, by)),
+        1 => Just(Step::Repair),
+        1 => Just(Step::Reopen),
     ];
     proptest::collection::vec(step, 1..20)
 }
 
 /// Does the step to the parent and to the values, and compares the answers.
-async fn step<T: Book>(books: &Outliers<T>, model: &mut Vec<i64>, step: &Step) {
+async fn step<T: Book>(books: &mut Outliers<T>, model: &mut Vec<i64>, step: &Step) {
     let first = |model: &[i64], of: Condition| model.iter().position(|value| of.holds(*value));
     match step {
-        Step::Push(values) => {
+        Step::Push(value) => {
+            books.push(&7, *value).await.unwrap();
+            model.push(*value);
+        }
+        Step::PushMany(values) => {
             books.push_many(&7, values.clone()).await.unwrap();
             model.extend(values);
         }
@@ -140,6 +152,12 @@ async fn step<T: Book>(books: &Outliers<T>, model: &mut Vec<i64>, step: &Step) {
             let expected = if *by == 0 { 0 } else { matching };
             assert_eq!(changed.await.unwrap() as usize, expected, "{step:?}");
         }
+        Step::Repair => assert_eq!(repaired(books).await.unwrap().repaired, [].into()),
+        Step::Reopen => {
+            let both = (books.collection(), books.extras_collection());
+            let opened = T::outliers_in(both.0.clone(), both.1.clone()).await;
+            *books = opened.unwrap();
+        }
     }
 }
 
@@ -149,16 +167,22 @@ async fn any_program<T: Book>(db: &Database) {
     for_any(scaled(60), (begin, steps()), async |(mut model, steps)| {
         books.delete(&7).await.unwrap();
         books.insert(&T::new(7, model.clone())).await.unwrap();
+        let mut opened = books.clone();
         for each in &steps {
-            step(&books, &mut model, each).await;
+            step(&mut opened, &mut model, each).await;
+            let stored = stored(&books).await.remove(&7).unwrap();
+            assert_eq!(stored.all(), model, "O1, after {each:?}");
         }
-        assert_eq!(items(&books, 7).await, model, "O5");
         let stored = stored(&books).await.remove(&7).unwrap();
-        assert_eq!(stored.all(), model, "O1");
-        if let Some(total) = T::SPEC.total {
-            let parent = &documents(books.collection()).await[0];
-            assert_eq!(number(parent.get(total)), model.len() as i64);
+        match T::SPEC.total {
+            None => reads_agree(&books, 7, &stored).await,
+            Some(total) => {
+                assert_eq!(items(&books, 7).await, model, "O5");
+                let parent = &documents(books.collection()).await[0];
+                assert_eq!(number(parent.get(total)), model.len() as i64);
+            }
         }
+        assert_eq!(verify(&books).await.unwrap(), []);
     });
 }
 

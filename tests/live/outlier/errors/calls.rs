@@ -33,10 +33,8 @@ books! {
 async fn a_taken_id_is_refused_before_anything_is_stored(db: Live) {
     let books = fresh::<Book3>(&db).await;
     for begin in [0, 3, 8] {
-        books
-            .insert(&Book3::new(7, (0..begin).collect()))
-            .await
-            .unwrap();
+        let book = Book3::new(7, (0..begin).collect());
+        books.insert(&book).await.unwrap();
         let before = stored(&books).await;
         for values in [0, 3, 4, 20] {
             let error = books
@@ -140,47 +138,35 @@ async fn a_document_of_another_type_is_named_by_its_id(db: Live) {
         }
         let mut found = books.find(doc! { "_id": id }).await.unwrap();
         let error = found.try_next().await.unwrap_err();
+        let text = error.to_string();
         assert!(
-            error.is_deserialize() && error.to_string().contains(&id.to_string()),
-            "{error}"
+            error.is_deserialize() && text.contains(&id.to_string()),
+            "{text}"
         );
-        assert!(
-            !error.to_string().contains("Some("),
-            "not meant for people: {error}"
-        );
+        assert!(!text.contains("Some("), "not meant for people: {text}");
     }
     // A page of extras is refused as well.
     let albums = fresh::<Album>(&db).await;
     albums.insert(&album(&[1, 1, 1, 1])).await.unwrap();
     let set = doc! { "$set": { "photos_extra": [5] } };
-    albums
-        .extras_collection()
-        .update_one(doc! {}, set)
-        .await
-        .unwrap();
+    let extras = albums.extras_collection();
+    extras.update_one(doc! {}, set).await.unwrap();
     let error = albums.get_all("summer").await.unwrap_err();
     assert!(
         error.is_deserialize() && error.to_string().contains("summer_0000000000"),
         "{error}"
     );
-    assert_eq!(
-        error.collection(),
-        albums.extras_collection().namespace().to_string()
-    );
-    assert!(
-        albums.get("summer").await.unwrap().is_some(),
-        "the parent is fine"
-    );
+    assert_eq!(error.collection(), extras.namespace().to_string());
+    let parent = albums.get("summer").await.unwrap();
+    assert!(parent.is_some(), "the parent is fine");
 }
 
 /// The validator of the extras refuses every change.
 #[bucket_testkit::test]
 async fn a_removal_that_the_extras_refuse_names_their_collection(db: Live) {
     let books = fresh::<Book3>(&db).await;
-    books
-        .insert(&Book3::new(7, (0..5).collect()))
-        .await
-        .unwrap();
+    let book = Book3::new(7, (0..5).collect());
+    books.insert(&book).await.unwrap();
     let extras = books.extras_collection();
     let refusal = doc! { "collMod": extras.name(), "validator": { "$expr": false } };
     db.run_command(refusal).await.unwrap();
@@ -209,11 +195,8 @@ async fn a_push_to_what_is_no_array_changes_nothing(db: Live) {
         books.delete(&7).await.unwrap();
     }
     // A missing array counts as empty.
-    books
-        .collection()
-        .insert_one(doc! { "_id": 7, "title": "book 7" })
-        .await
-        .unwrap();
+    let lacking = doc! { "_id": 7, "title": "book 7" };
+    books.collection().insert_one(lacking).await.unwrap();
     books.push_many(&7, 0..5).await.unwrap();
     reads_agree(&books, 7, &stored(&books).await[&7]).await;
 }
@@ -235,10 +218,8 @@ books! {
 #[bucket_testkit::test]
 async fn extras_of_another_capacity_are_not_opened(db: Live) {
     let books = fresh::<Small>(&db).await;
-    books
-        .insert(&Small::new(1, (0..9).collect()))
-        .await
-        .unwrap();
+    let book = Small::new(1, (0..9).collect());
+    books.insert(&book).await.unwrap();
     let error = Large::outliers(&db).await.unwrap_err();
     assert!(error.is_capacity_mismatch(), "{error}");
     let said = "made with capacity 2, but the struct says 5; write `extras_capacity = 2`";

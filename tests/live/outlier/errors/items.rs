@@ -50,24 +50,19 @@ fn photo(size: usize) -> Photo {
 }
 
 async fn sizes(albums: &Outliers<Album>) -> Vec<usize> {
-    let photos: Vec<Photo> = albums
-        .items("summer")
-        .await
-        .unwrap()
-        .try_collect()
-        .await
-        .unwrap();
+    let photos = albums.items("summer").await.unwrap();
+    let photos: Vec<Photo> = photos.try_collect().await.unwrap();
     photos.iter().map(|photo| photo.0.len()).collect()
 }
 
 #[bucket_testkit::test]
 async fn an_item_that_no_document_can_hold_is_too_large_wherever_it_would_go(db: Live) {
     let albums = fresh::<Album>(&db).await;
-    for begin in [0, 2, 3, 4, 7] {
+    for begin in [0, 3, 4] {
         let own = vec![1; begin];
         albums.insert(&album(&own)).await.unwrap();
         for known in [false, true] {
-            for size in [16 * MB, 17 * MB, 50 * MB] {
+            for size in [16 * MB, 50 * MB] {
                 let error = albums.push("summer", photo(size)).await.unwrap_err();
                 assert!(
                     error.is_too_large() && !error.is_maybe_stored(),
@@ -90,12 +85,7 @@ async fn an_item_that_no_document_can_hold_is_too_large_wherever_it_would_go(db:
 #[bucket_testkit::test]
 async fn a_parent_that_no_document_can_hold_is_too_large(db: Live) {
     let albums = fresh::<Album>(&db).await;
-    for photos in [
-        vec![17 * MB],
-        vec![9 * MB, 9 * MB],
-        vec![17 * MB; 2],
-        vec![50 * MB],
-    ] {
+    for photos in [vec![9 * MB, 9 * MB], vec![50 * MB]] {
         let error = albums.insert(&album(&photos)).await.unwrap_err();
         assert!(!error.is_maybe_stored() && error.stored() == 0, "{error}");
         assert_eq!(documents(albums.collection()).await, []);
@@ -108,8 +98,8 @@ async fn a_parent_that_no_document_can_hold_is_too_large(db: Live) {
 #[bucket_testkit::test]
 async fn push_many_hands_back_exactly_what_is_not_stored(db: Live) {
     let albums = fresh::<Album>(&db).await;
-    for begin in [0, 2, 3, 5] {
-        for at in 0..14 {
+    for begin in [0, 3, 5] {
+        for at in 0..9 {
             let own = vec![1; begin];
             albums.insert(&album(&own)).await.unwrap();
             let mut photos: Vec<Photo> = (10..24).map(photo).collect();

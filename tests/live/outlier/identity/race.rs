@@ -69,7 +69,6 @@ async fn race<T: Followed>(db: &Database, begin: i64) {
 
 #[bucket_testkit::test(multi_thread)]
 async fn o1_twelve_writers_of_the_same_items_store_each_once(db: Live) {
-    race::<User20>(&db, 0).await;
     race::<User20>(&db, 15).await;
     race::<User3>(&db, 0).await;
     race::<Plain20>(&db, 0).await;
@@ -113,7 +112,6 @@ async fn dropped<T: Followed>(db: &Database) {
 #[bucket_testkit::test(multi_thread)]
 async fn o1_dropped_pushes_can_be_repeated_without_a_check(db: Live) {
     dropped::<User20>(&db).await;
-    dropped::<Plain20>(&db).await;
     dropped::<Counted20>(&db).await;
 }
 
@@ -146,9 +144,7 @@ async fn upheaval<T: Followed>(db: &Database) {
 
 #[bucket_testkit::test(multi_thread)]
 async fn o1_items_are_there_once_while_others_are_removed_and_replaced(db: Live) {
-    upheaval::<User20>(&db).await;
     upheaval::<User3>(&db).await;
-    upheaval::<Plain20>(&db).await;
     upheaval::<Counted20>(&db).await;
 }
 

@@ -1,9 +1,7 @@
 //! Ids of parents that are texts, which may look like ids, escapes, patterns, operators and parts of
 //! each other.
 
-use std::collections::BTreeMap;
-
-use bucket_runtime::mongodb::bson::{Document, doc};
+use bucket_runtime::mongodb::bson::doc;
 use proptest::prelude::*;
 
 use crate::{
@@ -17,72 +15,20 @@ use crate::{
 
 /// Texts that look like ids, escapes, patterns, operators and parts of each other.
 fn hostile() -> Vec<String> {
-    let texts = [
-        "",
-        "_",
-        "__",
-        "_x",
-        "x",
-        "12",
-        "12_",
-        "12_3",
-        "1",
-        "2",
-        "012",
-        "-12",
-        "a.b",
-        "axb",
-        "a|b",
-        "a_b",
-        "a%5Fb",
-        "a%255Fb",
-        "%5F",
-        "%5f",
-        "%",
-        "%%",
-        "%25",
-        "[a]",
-        "a*",
-        ".*",
-        "^a",
-        "a$",
-        "^12_",
-        "\\",
-        "\"",
-        "'",
-        "\0",
-        "a\0",
-        "a\0b",
-        "\n",
-        "\t",
-        " ",
-        " 12",
-        "12 ",
-        "\u{7f}",
-        "\u{85}",
+    let short = [
+        "", "_", "__", "_x", "x", "12", "12_", "12_3", "1", "2", "012", "-12", "a.b", "axb", "a|b",
+        "a_b", "a%5Fb", "a%255Fb", "%5F", "%5f", "%", "%%", "%25", "[a]", "a*", ".*", "^a", "a$",
+        "^12_", "\\", "\"", "'", "\0", "a\0", "a\0b", "\n", "\t", " ", " 12", "12 ", "\u{7f}",
+        "\u{85}", "\u{e9}", "SS", "A", "a", "i", "$where", "$12", "$", "$title", "null", "true",
+        ".", "..", "/", "-", "`", "12`",
+    ];
+    let long = [
         "שלום",
-        "\u{e9}",
         "e\u{301}",
         "ß",
-        "SS",
-        "A",
-        "a",
         "İ",
-        "i",
         "👩",
         "\u{ffff}",
-        "$where",
-        "$12",
-        "$",
-        "$title",
-        "null",
-        "true",
-        ".",
-        "..",
-        "/",
-        "-",
-        "`",
-        "12`",
         "\u{10ffff}",
         "a\u{10ffff}",
         "\u{feff}12",
@@ -93,7 +39,11 @@ fn hostile() -> Vec<String> {
         "_0000000000",
         "-9999999999",
     ];
-    let mut texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+    let mut texts: Vec<String> = short
+        .iter()
+        .chain(&long)
+        .map(|text| (*text).to_owned())
+        .collect();
     texts.push("long_".repeat(2000));
     texts.push("long_".repeat(2000) + "0000000000");
     texts
@@ -125,18 +75,9 @@ async fn the_id_is_stored_as_it_is_and_escaped_in_pages_alone(db: Live) {
     })
     .await
     .unwrap();
-    assert_eq!(
-        documents(logs.collection()).await[0]
-            .get_str("_id")
-            .unwrap(),
-        "a_b%"
-    );
+    let parent = documents(logs.collection()).await.remove(0);
+    assert_eq!(parent.get_str("_id").unwrap(), "a_b%");
     let page =
         doc! { "_id": "a%5Fb%25_0000000000", "log": "a_b%", "lines_extra": [2_i64], "count": 1 };
-    let extras = documents(logs.extras_collection()).await;
-    let sorted = |page: &Document| page.clone().into_iter().collect::<BTreeMap<_, _>>();
-    assert_eq!(
-        extras.iter().map(sorted).collect::<Vec<_>>(),
-        [sorted(&page)]
-    );
+    assert_eq!(documents(logs.extras_collection()).await, [page]);
 }

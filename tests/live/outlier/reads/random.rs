@@ -17,7 +17,6 @@ books! {
     Book1x1(1, 1)
     Book3x2(3, 2)
     Book4x5(4, 5)
-    Book7x3(7, 3)
 }
 
 /// The condition of one list, on the client and on the server.
@@ -282,5 +281,4 @@ async fn o5_any_program_reads_what_a_vec_has(db: Live) {
     any_program::<Book1x1>(&db).await;
     any_program::<Book3x2>(&db).await;
     any_program::<Book4x5>(&db).await;
-    any_program::<Book7x3>(&db).await;
 }

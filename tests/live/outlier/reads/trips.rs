@@ -42,26 +42,12 @@ async fn a_typical_parent_answers_in_one_round_trip(Recorded(db, record): Record
         let _: Vec<i64> = read.await.unwrap().try_collect().await.unwrap();
         assert_eq!(record.take().len(), 1, "{what}");
     }
-    let first = list().newest_first().page_of_items(4).await.unwrap();
+    let page = |items| list().newest_first().page_of_items(items);
+    let next = page(4).await.unwrap().next.unwrap();
     assert_eq!(record.take().len(), 1, "a page");
-    let next = first.next.unwrap();
-    let page = list()
-        .newest_first()
-        .page_of_items(40)
-        .after(&next)
-        .await
-        .unwrap();
-    assert_eq!(
-        (page.items.len(), record.take().len()),
-        (11, 1),
-        "the page after it"
-    );
-    list()
-        .newest_first()
-        .page_of_items(40)
-        .before(&next)
-        .await
-        .unwrap();
+    let after = page(40).after(&next).await.unwrap().items;
+    assert_eq!((after.len(), record.take().len()), (11, 1), "after it");
+    page(40).before(&next).await.unwrap();
     assert_eq!(record.take().len(), 1, "the page before it");
     books.find_item(&1, item.eq(9)).await.unwrap().unwrap();
     assert_eq!(record.take().len(), 1, "an item that is there");
@@ -78,36 +64,14 @@ async fn an_outlier_takes_the_round_trips_of_the_guide(Recorded(db, record): Rec
     let books = books(&db).await;
     let item = Book20x10::FIELDS.buyers.item();
     record.take();
-    let page = books.items(&2).page_of_items(15).await.unwrap();
-    assert_eq!(
-        (page.items.len(), record.take().len()),
-        (15, 1),
-        "the first page"
-    );
-    let page = books
-        .items(&2)
-        .newest_first()
-        .page_of_items(15)
-        .await
-        .unwrap();
-    assert_eq!(
-        (page.items[14], record.take().len()),
-        (185, 2),
-        "the newest page"
-    );
-    let next = page.next.unwrap();
-    let page = books
-        .items(&2)
-        .newest_first()
-        .page_of_items(15)
-        .after(&next)
-        .await
-        .unwrap();
-    assert_eq!(
-        (page.items[14], record.take().len()),
-        (170, 1),
-        "the page after it"
-    );
+    let first = books.items(&2).page_of_items(15).await.unwrap().items;
+    assert_eq!((first.len(), record.take().len()), (15, 1), "first");
+    let newest = || books.items(&2).newest_first();
+    let page = newest().page_of_items(15).await.unwrap();
+    assert_eq!((page.items[14], record.take().len()), (185, 2), "newest");
+    let after = newest().page_of_items(15).after(&page.next.unwrap());
+    let after = after.await.unwrap().items;
+    assert_eq!((after[14], record.take().len()), (170, 1), "after it");
     let found = books.find_item(&2, item.eq(7)).await.unwrap().unwrap();
     assert_eq!((found.index, record.take().len()), (7, 1), "in the parent");
     let found = books.find_item(&2, item.eq(70)).await.unwrap().unwrap();
@@ -116,18 +80,9 @@ async fn an_outlier_takes_the_round_trips_of_the_guide(Recorded(db, record): Rec
     assert_eq!(record.take().len(), 2, "a count");
     let read = books.items(&2).skip(150).limit(3).await.unwrap();
     let read: Vec<i64> = read.try_collect().await.unwrap();
-    assert_eq!(
-        (read, record.take().len()),
-        (vec![150, 151, 152], 2),
-        "a skip"
-    );
-    let read = books
-        .items(&2)
-        .newest_first()
-        .skip(150)
-        .limit(3)
-        .await
-        .unwrap();
+    let sent = record.take().len();
+    assert_eq!((read, sent), (vec![150, 151, 152], 2), "a skip");
+    let read = newest().skip(150).limit(3).await.unwrap();
     let read: Vec<i64> = read.try_collect().await.unwrap();
     assert_eq!((read, record.take().len()), (vec![49, 48, 47], 3), "a skip");
 }

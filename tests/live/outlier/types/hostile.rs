@@ -53,9 +53,6 @@ async fn items_may_look_like_operators(db: Live) {
         doc! { "a": 1 },
         doc! {},
     ];
-    for item in &items {
-        round_trip(&db, std::slice::from_ref(item)).await;
-    }
     round_trip(&db, &items).await;
 }
 
@@ -80,13 +77,8 @@ async fn items_may_have_fields_that_are_numbers(db: Live) {
     let item = |name: &str| BTreeMap::from([(name.to_owned(), 1_i64)]);
     let lists = fresh::<List<BTreeMap<String, i64>>>(&db).await;
     for name in ["0", "1", "2", "3"] {
-        lists
-            .insert(&List {
-                id: 7,
-                all: vec![item(name)],
-            })
-            .await
-            .unwrap();
+        let all = vec![item(name)];
+        lists.insert(&List { id: 7, all }).await.unwrap();
         assert_eq!(verify(&lists).await.unwrap(), [], "one item {name}");
         lists.push(&7, item("a")).await.unwrap();
         lists.push(&7, item("b")).await.unwrap();

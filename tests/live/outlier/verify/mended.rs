@@ -164,6 +164,7 @@ async fn o1_flags_and_totals_are_set_and_no_item_is_lost(db: Live) {
         doc! { "$unset": { "has_extras": 1 } },
         doc! { "$set": { "has_extras": false } },
         doc! { "$set": { "has_extras": Bson::Null } },
+        doc! { "$set": { "has_extras": 1 } },
     ] {
         is_whole_again(&db, vec![Parents(flag)], &[Kind::NoFlag]).await;
     }
@@ -211,6 +212,11 @@ async fn o4_extras_are_put_in_order_and_no_item_is_lost(db: Live) {
     is_whole_again(&db, taken(0), &[Kind::OpenBeforeLast]).await;
     is_whole_again(&db, taken(1), &[Kind::OpenBeforeLast]).await;
     is_whole_again(&db, taken(2), &[]).await;
+    // One that is open, and that looks empty or full.
+    for wrong in [0, 2] {
+        let open = taken(2).into_iter().chain(count(2, wrong)).collect();
+        is_whole_again(&db, open, &[Kind::WrongCount]).await;
+    }
     // Both at once: one repair solves what the other leaves.
     let both = taken(0).into_iter();
     let both = both.chain([DropIndex("bucket_open")]).chain(taken(1));

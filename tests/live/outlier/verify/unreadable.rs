@@ -181,6 +181,12 @@ async fn each_unreadable_parent_and_item_is_listed_and_stays(db: Live) {
     assert_eq!(found.items, (items + 8 + 2 * 4 + 4 * 2) as u64);
     let facts = found.problems.iter().map(facts).collect();
     assert_eq!(sorted(facts), sorted(expected), "{:#?}", found.problems);
+    let of_object_id = format!(
+        "O1: parent ObjectId(\"{}\") cannot be read: ",
+        "01".repeat(12)
+    );
+    let mut texts = found.problems.iter().map(ToString::to_string);
+    assert!(texts.any(|text| text.starts_with(&of_object_id)));
     let repairable = found.problems.iter().filter(|it| it.is_repairable());
     assert!(repairable.map(|it| it.kind).eq([Kind::ForeignId]));
 

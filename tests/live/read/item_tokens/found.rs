@@ -25,14 +25,8 @@ async fn late_items_come_after_the_last_one_even_if_an_empty_bucket_follows(db: 
     while stream.try_next().await.unwrap().is_some() {}
     let token = stream.token().unwrap();
     lines.append(&line(3, 7)).await.unwrap();
-    let rest: Vec<Windows> = lines
-        .items(&1)
-        .after(&token)
-        .await
-        .unwrap()
-        .try_collect()
-        .await
-        .unwrap();
+    let rest = lines.items(&1).after(&token).await.unwrap();
+    let rest: Vec<Windows> = rest.try_collect().await.unwrap();
     assert_eq!(rest, [line(3, 7)]);
 }
 
@@ -92,16 +86,10 @@ async fn a_unique_field_finds_an_item_that_was_changed(db: Live) {
     let everything = Filter::default();
     let paid = orders.update_items(&1, everything, |order| order.state = "paid".into());
     assert_eq!(paid.await.unwrap(), 8);
-    let next = orders
-        .items(&1)
-        .page_of_items(3)
-        .after(&first.next.unwrap())
-        .await
-        .unwrap();
-    assert_eq!(
-        Vec::from_iter(next.items.iter().map(|order| order.number)),
-        [3, 4, 5]
-    );
+    let (next, page) = (first.next.unwrap(), orders.items(&1).page_of_items(3));
+    let next = page.after(&next).await.unwrap();
+    let numbers = next.items.iter().map(|order| order.number);
+    assert_eq!(Vec::from_iter(numbers), [3, 4, 5]);
 }
 
 #[bucket_testkit::test]
@@ -110,10 +98,8 @@ async fn unreadable_items_are_passed_and_told(db: Live) {
     let buckets = lines.collection().clone_with_type::<Document>();
     for n in [4, 5, 6, 11, 17] {
         let update = doc! { "$set": { "lines.$.color": "red" } };
-        buckets
-            .update_one(doc! { "lines.n": n }, update)
-            .await
-            .unwrap();
+        let updated = buckets.update_one(doc! { "lines.n": n }, update);
+        updated.await.unwrap();
     }
     let readable = Vec::from_iter((0..18).filter(|n| ![4, 5, 6, 11, 17].contains(n)));
     for newest_first in [false, true] {
@@ -144,10 +130,8 @@ async fn unreadable_items_are_passed_and_told(db: Live) {
     let mut told = 0;
     let (mut found, mut next) = (Vec::new(), None::<ItemToken>);
     loop {
-        let page = lines
-            .items(&1)
-            .skip_unreadable(|_| told += 1)
-            .page_of_items(2);
+        let list = lines.items(&1).skip_unreadable(|_| told += 1);
+        let page = list.page_of_items(2);
         let page = match &next {
             Some(token) => page.after(token),
             None => page,

@@ -1,5 +1,5 @@
-//! Conditions, indexes and groups through lists, options and variants: what the server finds is what Rust finds
-//! among the same items.
+//! Conditions and indexes through lists, options and variants: what the server finds is what Rust finds among the
+//! same items.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -16,7 +16,6 @@ use crate::support::{
 #[bucket(collection = "orders", id = "{customer}_{#}", capacity = 4)]
 struct Order {
     customer: i64,
-    #[bucket(sum)]
     number: i64,
     #[bucket(index(city))]
     venues: Vec<Venue>,
@@ -26,7 +25,6 @@ struct Order {
     boxed: Box<[Venue]>,
     rows: Vec<Vec<i32>>,
     halls: Vec<VecDeque<Venue>>,
-    office: Option<Office>,
     #[bucket(index(bank.code, text))]
     paid: Option<Payment>,
 }
@@ -35,13 +33,6 @@ struct Order {
 struct Venue {
     city: String,
     seats: i32,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Fields)]
-struct Office {
-    city: String,
-    floor: Option<i32>,
-    venue: Venue,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Fields)]
@@ -78,11 +69,6 @@ fn order(number: i32) -> Order {
         boxed: venues.clone().into(),
         rows: (0..number % 3).map(|n| vec![n, number % 6]).collect(),
         halls: vec![VecDeque::new(), venues.into()],
-        office: (number % 4 != 0).then(|| Office {
-            city: CITIES[number as usize % 2].to_owned(),
-            floor: (number % 3 == 0).then_some(number % 5),
-            venue: venue(number),
-        }),
         paid: match number % 4 {
             0 => None,
             1 => Some(Payment::Bank(Bank { code: number % 5 })),

@@ -14,6 +14,9 @@ use crate::{
     },
 };
 
+/// A key that has no items.
+const NONE: u8 = 0;
+
 /// The pages that one key must have: a plain list of buckets, each under the text of its place.
 #[derive(Debug, Default)]
 struct Model {
@@ -50,15 +53,14 @@ async fn differ<T: Entry>(lines: &Buckets<T>, ordinal: Ordinal, appends: &[(u8, 
     lines.collection().delete_many(doc! {}).await.unwrap();
     let mut models = BTreeMap::<u8, Model>::new();
     for (n, (k, seconds)) in appends.iter().enumerate() {
-        lines
-            .append(&T::new(&k.to_string(), n as i64).at(seconds * 1000))
-            .await
-            .unwrap();
+        let line = T::new(&k.to_string(), n as i64).at(seconds * 1000);
+        lines.append(&line).await.unwrap();
         models
             .entry(*k)
             .or_default()
             .append(ordinal, *seconds, n as i64);
     }
+    models.entry(NONE).or_default();
     for (k, model) in models {
         reads_agree(lines, &k.to_string(), &model.pages()).await;
     }
@@ -69,6 +71,11 @@ async fn any_appends_give_the_pages_that_a_plain_list_gives(db: Live) {
     let seconds = fresh::<Seconds3>(&db).await;
     let numbered = Numbered3::buckets_in(db.collection::<()>("numbered"));
     let numbered = numbered.await.unwrap();
+    // Keys of all lengths up to three pages, whose items come by turns.
+    let all_lengths = (0..9_u8).flat_map(|n| (n + 1..10).map(move |k| (k, i64::from(n))));
+    let all_lengths = Vec::from_iter(all_lengths);
+    differ(&seconds, Ordinal::Time, &all_lengths).await;
+    differ(&numbered, Ordinal::Number, &all_lengths).await;
     let appends = proptest::collection::vec((10..13_u8, -2..3_i64), 0..40);
     for_any(scaled(16), appends, async |appends| {
         differ(&seconds, Ordinal::Time, &appends).await;

@@ -15,7 +15,7 @@ use futures_util::{StreamExt, TryStreamExt};
 use crate::support::{
     database::{Live, Recorded, fresh, items, pages},
     zoo::{
-        entries::{Entry, Millis3, Numbered3, Seconds3},
+        entries::{Entry, Numbered3, Seconds3},
         ticks::{Numbered2, Tick},
     },
 };
@@ -47,31 +47,6 @@ pub(crate) async fn reads_agree<T: Entry>(lines: &Buckets<T>, k: &str, expected:
     }
 }
 
-/// Keys of 0 to 8 items, next to each other in the same collection.
-async fn all_lengths<T: Entry>(db: &Database) {
-    let lines = fresh::<T>(db).await;
-    for length in 0..9 {
-        for n in 0..length {
-            lines
-                .append(&T::new(&length.to_string(), n).at(n * 1000))
-                .await
-                .unwrap();
-        }
-    }
-    for length in 0..9 {
-        let expected: Vec<i64> = (0..length).collect();
-        let expected: Vec<_> = expected.chunks(CAPACITY).map(<[i64]>::to_vec).collect();
-        reads_agree(&lines, &length.to_string(), &expected).await;
-    }
-}
-
-#[bucket_testkit::test]
-async fn all_reads_of_a_key_give_the_same_pages_from_none_on(db: Live) {
-    all_lengths::<Seconds3>(&db).await;
-    all_lengths::<Millis3>(&db).await;
-    all_lengths::<Numbered3>(&db).await;
-}
-
 async fn far_pages<T: Entry>(db: &Database) {
     let lines = fresh::<T>(db).await;
     lines.append(&T::new("k", 0)).await.unwrap();
@@ -94,26 +69,15 @@ async fn a_page_far_past_the_last_one_is_none(db: Live) {
     far_pages::<Numbered3>(&db).await;
 }
 
-async fn append_all<T: Entry>(lines: &Buckets<T>, seconds: &[i64]) {
-    for (n, seconds) in seconds.iter().enumerate() {
-        lines
-            .append(&T::new("k", n as i64).at(seconds * 1000))
-            .await
-            .unwrap();
-    }
-}
-
 /// With `{#}` a page keeps its number whatever happens to other pages.
 #[bucket_testkit::test]
 async fn a_numbered_page_keeps_its_number_when_an_earlier_one_is_deleted(db: Live) {
     let lines = fresh::<Numbered3>(&db).await;
-    append_all(&lines, &[0; 9]).await;
+    let nine = (0..9).map(|n| Numbered3::new("k", n));
+    lines.append_many(nine).await.unwrap();
     let before = pages(&lines, "k").await;
-    lines
-        .collection()
-        .delete_one(doc! { "_id": before[1].id() })
-        .await
-        .unwrap();
+    let second = doc! { "_id": before[1].id() };
+    lines.collection().delete_one(second).await.unwrap();
     assert_eq!(lines.page("k", 2).await.unwrap(), None);
     assert_eq!(lines.page("k", 3).await.unwrap().as_ref(), Some(&before[2]));
     assert_eq!(lines.page_count("k").await.unwrap(), 2);
@@ -136,23 +100,16 @@ async fn a_stream_goes_across_batches_and_closes_its_cursor_when_dropped_midway(
         let items = vec![item(0), item(1), item(2)];
         doc! { "_id": format!("k_{n:010}"), "k": "k", "count": 3, "items": items }
     };
-    lines
-        .collection()
-        .insert_many((0..300).map(bucket))
-        .await
-        .unwrap();
+    let all = (0..300).map(bucket);
+    lines.collection().insert_many(all).await.unwrap();
     let read: Vec<_> = items(&lines, "k").await.iter().map(Numbered3::n).collect();
     assert_eq!(read, (0..900).collect::<Vec<_>>());
 
     for taken in [0, 1, 303] {
         record.take();
         let stream = lines.items("k").await.unwrap();
-        let begun: Vec<_> = stream
-            .take(taken)
-            .map_ok(|line| line.n())
-            .try_collect()
-            .await
-            .unwrap();
+        let begun = stream.take(taken).map_ok(|line| line.n());
+        let begun: Vec<_> = begun.try_collect().await.unwrap();
         assert_eq!(begun, (0..taken as i64).collect::<Vec<_>>());
         // The driver sends `killCursors` in the background.
         let mut sent = record.names();
@@ -171,10 +128,8 @@ async fn a_stream_goes_across_batches_and_closes_its_cursor_when_dropped_midway(
 #[bucket_testkit::test]
 async fn pages_that_became_empty_can_be_left_out(db: Live) {
     let ticks = fresh::<Numbered2>(&db).await;
-    ticks
-        .append_many((0..6).map(|n| Numbered2::new(1, n)))
-        .await
-        .unwrap();
+    let six = (0..6).map(|n| Numbered2::new(1, n));
+    ticks.append_many(six).await.unwrap();
     let old = Numbered2::n_is(0).or(Numbered2::n_is(1));
     assert_eq!(ticks.remove_items(&1, old).await.unwrap(), 2);
     let lengths = async |pages: Pages<'static, Numbered2>| {

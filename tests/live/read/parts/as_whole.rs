@@ -6,7 +6,7 @@ mod parents;
 use bucket_runtime::{
     Bucket, Error, Part,
     mongodb::{
-        Collection, Database,
+        Collection,
         bson::{Bson, Document, doc},
     },
 };
@@ -137,13 +137,6 @@ impl From<Payment> for Reversed {
     }
 }
 
-#[derive(Debug, PartialEq, Part)]
-#[part(of = Payment)]
-struct Amount {
-    amount: f64,
-    text: Option<i32>,
-}
-
 fn moment(n: i64) -> Time {
     chrono::DateTime::from_timestamp_millis(1_700_000_000_000 + n * 1000).unwrap()
 }
@@ -261,102 +254,16 @@ async fn a_part_of_an_item_is_read_as_the_item_is(db: Live) {
             let whole = read().await.unwrap().try_collect::<Vec<_>>().await;
             let parts = read().parts::<Reversed>().await.unwrap();
             let parts: Result<Vec<Reversed>, _> = parts.try_collect().await;
-            let whole = whole.map(|whole| Parts(whole.into_iter().map(Reversed::from).collect()));
+            let whole = whole.map(|whole| Vec::from_iter(whole.into_iter().map(Reversed::from)));
             readable += u32::from(compare(whole, parts, &change));
         }
     }
     // Half of the changes leave a readable item.
     assert_eq!(readable, 28);
-
-    let account = 0;
-    let amounts = payments.items(&account).parts::<Amount>().await.unwrap();
-    let amounts: Vec<Amount> = amounts.try_collect().await.unwrap();
-    let expected = [(12.34, None), (13.34, Some(5)), (14.34, Some(5))];
-    let expected = expected.map(|(amount, text)| Amount { amount, text });
-    assert_eq!(amounts, expected);
-}
-
-/// Parts as the whole items give them.
-struct Parts<P>(Vec<P>);
-
-impl<P> From<Parts<P>> for Vec<P> {
-    fn from(parts: Parts<P>) -> Self {
-        parts.0
-    }
 }
 
 async fn replace(raw: &Collection<Document>, document: &Document) {
     let id = doc! { "_id": document.get("_id").unwrap().clone() };
     let replaced = raw.replace_one(id, document).await.unwrap();
     assert_eq!(replaced.matched_count, 1);
-}
-
-#[derive(Debug, Clone, PartialEq, Bucket)]
-#[bucket(collection = "events", id = "{source}_{#}", capacity = 3)]
-struct Event<T> {
-    source: i64,
-    #[serde(with = "boxed", bound = "")]
-    held: Held<T>,
-    #[serde(default)]
-    data: Vec<T>,
-    first: T,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-struct Held<T>(i64, std::marker::PhantomData<T>);
-
-mod boxed {
-    use super::*;
-
-    pub(super) fn serialize<T, S: Serializer>(
-        held: &Held<T>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        held.0.serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, T, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Held<T>, D::Error> {
-        Ok(Held(
-            i64::deserialize(deserializer)?,
-            std::marker::PhantomData,
-        ))
-    }
-}
-
-#[derive(Debug, PartialEq, Part)]
-#[part(of = Event<String>)]
-struct Text {
-    data: Vec<String>,
-    held: Held<String>,
-    source: i64,
-}
-
-#[bucket_testkit::test]
-async fn a_struct_with_parameters_has_parts(db: Live) {
-    read_text(&db).await;
-}
-
-async fn read_text(db: &Database) {
-    let events = Event::<String>::buckets(db).await.unwrap();
-    let held = Held(5, std::marker::PhantomData);
-    let event = Event {
-        source: 1,
-        held: held.clone(),
-        data: vec!["a".to_owned()],
-        first: "b".to_owned(),
-    };
-    events.append(&event).await.unwrap();
-    let text = events.items(&1).parts::<Text>().await.unwrap();
-    let text: Vec<Text> = text.try_collect().await.unwrap();
-    let data = event.data;
-    assert_eq!(
-        text,
-        [Text {
-            data,
-            held,
-            source: 1
-        }]
-    );
 }

@@ -143,7 +143,6 @@ macro_rules! events {
 
 events! {
     Seconds("{region}/{user_id}_{at}")
-    Millis("{region}/{user_id}_{at:millis}")
     Windows("{region}/{user_id}_{at/2s}")
     Numbered("{region}/{user_id}_{#}")
 }

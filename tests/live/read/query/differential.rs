@@ -1,22 +1,19 @@
 //! Any read of items returns what the same query of the raw driver returns on a flat collection.
 
-use std::{
-    collections::BTreeMap,
-    sync::atomic::{AtomicUsize, Ordering},
-};
+use std::collections::BTreeMap;
 
 use bucket_runtime::{
     Bucket, Buckets,
     mongodb::{
         Collection, Database,
-        bson::{Bson, Document, doc},
+        bson::{Document, doc},
     },
 };
 use futures_util::TryStreamExt;
 
 use crate::{
     read::query::{
-        cases::{CAPACITY, Event, Millis, Numbered, Seconds, Values, Windows},
+        cases::{CAPACITY, Event, Numbered, Seconds, Values, Windows},
         random::{Change, Query, changes, queries},
     },
     support::{
@@ -39,34 +36,33 @@ impl<T: Event> Twice<T> {
     pub(crate) async fn new(db: &Database, changes: &[Change]) -> Self {
         let _ = db.collection::<T>("events").drop().await;
         let buckets = T::buckets(db).await.unwrap();
-        let mut appended = BTreeMap::new();
+        let (mut appended, mut load) = (BTreeMap::new(), Vec::new());
         for (n, change) in (0..).zip(changes) {
+            if !matches!(change, Change::Append(_)) {
+                let load = std::mem::take(&mut load);
+                buckets.append_many(load).await.unwrap();
+            }
             match change {
                 Change::Append(values) => {
-                    buckets.append(&T::new(values, n)).await.unwrap();
+                    load.push(T::new(values, n));
                     appended.insert(n, values.clone());
                 }
                 Change::Seal(nth) => {
                     let open =
                         doc! { "count": { "$lt": CAPACITY }, "sealed": { "$exists": false } };
-                    change_nth(
-                        &buckets,
-                        open,
-                        *nth,
-                        vec![doc! { "$set": { "sealed": "$_id" } }],
-                    )
-                    .await;
+                    let seal = vec![doc! { "$set": { "sealed": "$_id" } }];
+                    change_nth(&buckets, open, *nth, seal).await;
                 }
                 Change::TakeOut(nth) => change_nth(&buckets, doc! {}, *nth, take_out()).await,
                 Change::Delete(nth) => {
-                    let all = documents(buckets.collection()).await;
-                    if let Some(bucket) = all.get(*nth) {
+                    if let Some(bucket) = documents(buckets.collection()).await.get(*nth) {
                         let id = doc! { "_id": bucket.get("_id") };
                         buckets.collection().delete_one(id).await.unwrap();
                     }
                 }
             }
         }
+        buckets.append_many(load).await.unwrap();
         let flat = db.collection::<Document>("flat");
         flat.drop().await.unwrap();
         let mut twice = Self {
@@ -184,26 +180,19 @@ async fn change_nth<T: Bucket>(
     let of_key = buckets.collection().find(filter).sort(doc! { "_id": 1 });
     let found: Vec<Document> = of_key.await.unwrap().try_collect().await.unwrap();
     if let Some(bucket) = found.get(nth) {
-        let id: Option<&Bson> = bucket.get("_id");
-        let collection = buckets.collection();
-        collection
-            .update_one(doc! { "_id": id }, change)
-            .await
-            .unwrap();
+        let id = doc! { "_id": bucket.get("_id") };
+        buckets.collection().update_one(id, change).await.unwrap();
     }
 }
-
-static CASES: AtomicUsize = AtomicUsize::new(0);
 
 async fn all_agree<T: Event>(db: &Database, changes: &[Change], queries: &[Query]) {
     let twice = Twice::<T>::new(db, changes).await;
     for query in queries {
         twice.agree(query).await;
-        CASES.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// 13 states of a collection × 4 ordinals × 40 queries.
+/// 13 states of a collection × 3 ordinals × 40 queries. Nothing but the digits of an id tells milliseconds from seconds.
 #[bucket_testkit::test(multi_thread)]
 async fn any_query_gives_what_it_gives_on_a_flat_collection(db: Live) {
     for_any(
@@ -211,10 +200,8 @@ async fn any_query_gives_what_it_gives_on_a_flat_collection(db: Live) {
         (changes(), queries(QUERIES)),
         async |(changes, queries)| {
             all_agree::<Seconds>(&db, &changes, &queries).await;
-            all_agree::<Millis>(&db, &changes, &queries).await;
             all_agree::<Windows>(&db, &changes, &queries).await;
             all_agree::<Numbered>(&db, &changes, &queries).await;
         },
     );
-    assert!(CASES.load(Ordering::Relaxed) >= 2000);
 }

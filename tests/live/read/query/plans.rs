@@ -4,13 +4,13 @@ use bucket_runtime::{
     Bucket,
     mongodb::{
         Database,
-        bson::{Bson, DateTime, Document, doc},
+        bson::{DateTime, Document, doc},
     },
 };
 use futures_util::TryStreamExt;
 
 use crate::support::{
-    database::{Recorded, explain, is_cluster, number},
+    database::{Recorded, explain, first_batch, is_cluster, number},
     plans::{examined, stats},
 };
 
@@ -212,10 +212,9 @@ async fn a_few_items_are_taken_out_of_whole_buckets(Recorded(db, record): Record
         for newest_first in [true, false] {
             let items = timed.items(("Oslo", &sensor)).limit(limit);
             let mut all = Vec::from_iter(0..if sensor == 1 { 50 } else { 17 });
-            let items = if newest_first {
-                items.newest_first()
-            } else {
-                items
+            let items = match newest_first {
+                true => items.newest_first(),
+                false => items,
             };
             if newest_first {
                 all.reverse();
@@ -244,16 +243,7 @@ async fn fields_of_the_bucket_that_nobody_reads_are_not_sent(Recorded(db, record
     timed.collection().update_many(doc! {}, big).await.unwrap();
     record.take();
     values(timed.items(("Oslo", &1)).filter(Timed::FIELDS.value.gte(5))).await;
-    let mut command = record.take().remove(0);
-    let pipeline = command.get_array_mut("pipeline").unwrap();
-    let sent: Vec<Document> = timed
-        .collection()
-        .aggregate(pipeline.iter().filter_map(Bson::as_document).cloned())
-        .await
-        .unwrap()
-        .try_collect()
-        .await
-        .unwrap();
+    let sent = first_batch(&db, record.take().remove(0)).await;
     assert_eq!(sent.len(), 15);
     assert_eq!(
         sent[0],

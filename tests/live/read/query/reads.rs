@@ -1,49 +1,37 @@
 //! Reads of items in a session and by a renamed key, and typed conditions on parents.
 
-use bucket_runtime::{
-    Bucket, Outlier,
-    mongodb::bson::{DateTime, doc},
-};
+use bucket_runtime::{Bucket, Outlier, mongodb::bson::doc};
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
 
-use crate::support::database::Live;
-
-#[derive(Debug, Clone, PartialEq, Bucket)]
-#[bucket(collection = "lines", id = "{k}_{at}", capacity = 3)]
-struct Line {
-    k: String,
-    at: DateTime,
-    n: i64,
-}
+use crate::support::{
+    database::Live,
+    zoo::ticks::{Seconds3, Tick},
+};
 
 /// Every step of every read sees what the transaction wrote; reads outside do not.
 #[bucket_testkit::test]
 async fn reads_in_a_transaction_see_what_it_wrote(db: Live) {
-    let lines = Line::buckets(&db).await.unwrap();
+    let ticks = Seconds3::buckets(&db).await.unwrap();
     let mut session = db.client().start_session().await.unwrap();
     session.start_transaction().await.unwrap();
     for n in 0..8 {
-        let line = Line {
-            k: "a".to_owned(),
-            at: DateTime::from_millis(n * 1000),
-            n,
-        };
-        lines.append(&line).session(&mut session).await.unwrap();
+        let tick = Seconds3::new(1, n);
+        ticks.append(&tick).session(&mut session).await.unwrap();
     }
-    let odd = Line::FIELDS.n.is(doc! { "$mod": [2, 1] });
+    let some = Seconds3::n_is(3).or(Seconds3::n_is(7));
     let reads = [
-        (lines.items("a").filter(odd), vec![1, 3, 5, 7]),
-        (lines.items("a").skip(4).limit(2), vec![4, 5]),
-        (lines.items("a").newest_first().skip(4), vec![3, 2, 1, 0]),
-        (lines.all_items(), (0..8).collect()),
+        (ticks.items(&1).filter(some), vec![3, 7]),
+        (ticks.items(&1).skip(4).limit(2), vec![4, 5]),
+        (ticks.items(&1).newest_first().skip(4), vec![3, 2, 1, 0]),
+        (ticks.all_items(), (0..8).collect()),
     ];
     for (read, expected) in reads {
         let read = read.session(&mut session).await.unwrap();
-        let read: Vec<_> = read.map_ok(|line| line.n).try_collect().await.unwrap();
+        let read: Vec<_> = read.map_ok(|tick| tick.n()).try_collect().await.unwrap();
         assert_eq!(read, expected);
     }
-    let outside = lines.all_items().await.unwrap();
+    let outside = ticks.all_items().await.unwrap();
     assert_eq!(outside.try_collect::<Vec<_>>().await.unwrap(), []);
     session.abort_transaction().await.unwrap();
 }

@@ -161,13 +161,8 @@ async fn rollups_of_matching_items(db: Live) {
         let late = buckets.rollup(&1).windows(zero..).filter(filter.clone());
         let expected = added_up(mine().filter(|trade| trade.at >= zero));
         assert_eq!(told(&late.await.unwrap()), expected, "{filter:?}");
-        let series = buckets
-            .rollup(&1)
-            .filter(filter)
-            .per_windows(1)
-            .await
-            .unwrap();
-        let series: Vec<_> = series.try_collect().await.unwrap();
+        let series = buckets.rollup(&1).filter(filter).per_windows(1);
+        let series: Vec<_> = series.await.unwrap().try_collect().await.unwrap();
         let mut minutes = BTreeMap::<_, Vec<_>>::new();
         for trade in mine() {
             let minute = trade.at.timestamp_millis().div_euclid(MINUTE);
@@ -231,15 +226,9 @@ struct Payment {
 #[bucket_testkit::test]
 async fn values_that_cannot_be_added_up_are_errors(db: Live) {
     let payments = Payment::buckets(&db).await.unwrap();
-    let cents = Cents("50".to_owned());
-    payments
-        .append(&Payment {
-            owner: 1,
-            cents,
-            n: 1,
-        })
-        .await
-        .unwrap();
+    let (owner, cents, n) = (1, Cents("50".to_owned()), 1);
+    let payment = Payment { owner, cents, n };
+    payments.append(&payment).await.unwrap();
     // The rollups of the buckets are complete.
     assert_eq!(payments.rollup(&1).await.unwrap().cents.min(), Some(50));
     let some = payments.rollup(&1).filter(Payment::FIELDS.n.gt(0)).await;

@@ -1,7 +1,7 @@
 //! Rollups at the limits of numbers, and in buckets that do not keep them.
 
 use bucket_runtime::{
-    Bucket, ProblemKind,
+    Bucket, Error, ProblemKind,
     mongodb::bson::{DateTime, Decimal128, Document, doc},
 };
 
@@ -59,29 +59,17 @@ async fn a_sum_beyond_64_bits_is_an_error(db: Live) {
         async move { sums.append(&whole(value)).await }
     });
     let refused = futures_util::future::join_all(appends).await;
-    let refused = refused.into_iter().filter_map(Result::err);
-    assert!(
-        refused
-            .map(|error| assert!(error.is_sum_overflow(), "{error}"))
-            .count()
-            <= 1
-    );
-    let error = sums
-        .append_many([whole(-10), whole(i64::MAX), whole(7)])
-        .await
-        .unwrap_err();
+    let refused = Vec::from_iter(refused.into_iter().filter_map(Result::err));
+    assert!(refused.len() <= 1 && refused.iter().all(Error::is_sum_overflow));
+    let load = [whole(-10), whole(i64::MAX), whole(7)];
+    let error = sums.append_many(load).await.unwrap_err();
     assert_eq!(error.failed().len(), 1, "{error}");
     assert!(error.failed()[0].error.is_sum_overflow(), "{error}");
     let rollup = sums.rollup(&1).await.unwrap();
-    let items: Vec<Whole> = crate::support::database::items(&sums, &1).await;
-    assert_eq!(
-        rollup.value.sum(),
-        items
-            .iter()
-            .map(|item| i128::from(item.value))
-            .sum::<i128>()
-    );
-    assert_eq!(rollup.count(), items.len() as u64);
+    let stored = items(&sums, &1).await;
+    let values = stored.iter().map(|item| i128::from(item.value));
+    assert_eq!(rollup.value.sum(), values.sum::<i128>());
+    assert_eq!(rollup.count(), stored.len() as u64);
 }
 
 /// What is left may have no sum of 64 bits, and its rollup covers no item until it has one.
@@ -125,14 +113,9 @@ async fn whole_buckets_whose_sum_does_not_fit_are_written_item_by_item(db: Live)
     let load = [i64::MAX, 1, 2].map(|value| Whole { key: 3, value });
     let error = sums.append_many(load).await.unwrap_err();
     let failed = error.failed().iter();
-    let failed: Vec<_> = failed
-        .map(|failed| (failed.index, failed.error.is_sum_overflow()))
-        .collect();
-    assert_eq!(
-        (error.stored(), failed),
-        (1, vec![(1, true), (2, true)]),
-        "{error}"
-    );
+    let failed = failed.map(|failed| (failed.index, failed.error.is_sum_overflow()));
+    assert_eq!(Vec::from_iter(failed), [(1, true), (2, true)], "{error}");
+    assert_eq!(error.stored(), 1, "{error}");
 
     let flat = db.collection::<Document>("flat");
     let rows = [i64::MAX, -5, 3].map(|value| doc! { "key": 2_i64, "value": value });
@@ -197,10 +180,8 @@ async fn nan_is_the_least_number(db: Live) {
         }
     }
     let values = [f64::INFINITY, f64::MAX, f64::NEG_INFINITY];
-    floats
-        .append_many(values.map(|value| Float { key: 7, value }))
-        .await
-        .unwrap();
+    let load = values.map(|value| Float { key: 7, value });
+    floats.append_many(load).await.unwrap();
     let rollup = floats.rollup(&7).await.unwrap();
     assert!(rollup.value.sum().is_nan());
     assert_eq!(rollup.value.min(), Some(f64::NEG_INFINITY));
@@ -234,10 +215,8 @@ async fn decimals_of_all_kinds_are_added_up(db: Live) {
             key: key + 10,
             ..item
         });
-        decimals
-            .append_many(loaded.collect::<Vec<_>>())
-            .await
-            .unwrap();
+        let loaded = Vec::from_iter(loaded);
+        decimals.append_many(loaded).await.unwrap();
         for key in [key, key + 10] {
             let rollup = decimals.rollup(&key).await.unwrap();
             assert_eq!(rollup.value.sum().0.to_string(), sum, "{key}");
@@ -255,7 +234,8 @@ async fn buckets_that_keep_too_little_are_noticed(db: Live) {
         sums.append(&whole(value)).await.unwrap();
     }
     assert_eq!(sums.rollup(&1).await.unwrap().value.sum(), 66);
-    let complete = documents(sums.collection()).await;
+    let raw = sums.collection();
+    let complete = documents(raw).await;
     for change in [
         doc! { "$unset": { "rollup": "" } },
         doc! { "$set": { "rollup": 1 } },
@@ -266,10 +246,8 @@ async fn buckets_that_keep_too_little_are_noticed(db: Live) {
     ] {
         for (at, bucket) in complete.iter().enumerate() {
             let id = doc! { "_id": bucket.get("_id") };
-            sums.collection()
-                .update_one(id.clone(), change.clone())
-                .await
-                .unwrap();
+            let damage = raw.update_one(id.clone(), change.clone());
+            damage.await.unwrap();
             let page = sums.page(&1, at as u64 + 1).await.unwrap().unwrap();
             assert!(page.rollup().is_none(), "{change}");
             // A missing `min` or `max` shows only if no other bucket has one.
@@ -278,10 +256,7 @@ async fn buckets_that_keep_too_little_are_noticed(db: Live) {
                 let error = added_up.unwrap_err();
                 assert!(error.is_incomplete_rollup(), "{change}: {error}");
             }
-            sums.collection()
-                .replace_one(id, bucket.clone())
-                .await
-                .unwrap();
+            raw.replace_one(id, bucket.clone()).await.unwrap();
         }
     }
     assert_eq!(sums.rollup(&1).await.unwrap().value.sum(), 66);
@@ -306,16 +281,10 @@ async fn a_range_of_windows_visits_their_buckets(Recorded(db, record): Recorded)
         at: hour(n / 3),
         value: n,
     });
-    readings
-        .append_many(load.collect::<Vec<_>>())
-        .await
-        .unwrap();
+    readings.append_many(Vec::from_iter(load)).await.unwrap();
     record.take();
-    let rollup = readings
-        .rollup(&2)
-        .windows(hour(10)..hour(20))
-        .await
-        .unwrap();
+    let rollup = readings.rollup(&2).windows(hour(10)..hour(20));
+    let rollup = rollup.await.unwrap();
     assert_eq!(
         (rollup.count(), rollup.value.sum()),
         (10, (10..20).map(|n| n * 3 + 2).sum())

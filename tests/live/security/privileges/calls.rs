@@ -18,72 +18,36 @@ use crate::support::visits::{Moved, Visit, visit};
 /// visits and books.
 pub(super) type Calls = fn(Database) -> BoxFuture<'static, Result<()>>;
 
+macro_rules! rows {
+    ($($name:literal: $is_filled:literal, $calls:ident;)+) => {
+        &[$(($name, $is_filled, |db| Box::pin($calls(db)))),+]
+    };
+}
+
 /// The rows by their first cells, and whether the collections are there before.
-pub(super) const ROWS: &[(&str, bool, Calls)] = &[
-    ("opening, where the indexes are there", true, |db| {
-        Box::pin(open(db))
-    }),
-    ("opening, where they have to be created", false, |db| {
-        Box::pin(open(db))
-    }),
-    (
-        "reading pages, items, counts, rollups, parents and extras; `export`",
-        true,
-        |db| Box::pin(read(db)),
-    ),
-    ("`verify`", true, |db| Box::pin(verify(db))),
-    ("`watch`, `watch_all` of buckets", true, |db| {
-        Box::pin(watch(db))
-    }),
-    ("`watch`, `watch_all` of outliers", true, |db| {
-        Box::pin(watch_outliers(db))
-    }),
-    (
-        "`append`, `append_or_get`, `append_many`, `append_stream`, `upsert_item`",
-        true,
-        |db| Box::pin(append(db)),
-    ),
-    (
-        "`update_item`, `update_items`, `update_all_items`",
-        true,
-        |db| Box::pin(edit(db)),
-    ),
-    (
-        "`remove_item`, `remove_items`, `remove_all_items`",
-        true,
-        |db| Box::pin(remove_items(db)),
-    ),
-    ("`remove_key`", true, |db| Box::pin(remove_key(db))),
-    ("`insert`, `push`, `push_many` of outliers", true, |db| {
-        Box::pin(push(db))
-    }),
-    (
-        "`update`, `update_item`, `update_items` of outliers",
-        true,
-        |db| Box::pin(update(db)),
-    ),
-    ("`remove_item`, `remove_items` of outliers", true, |db| {
-        Box::pin(remove(db))
-    }),
-    ("`delete` of outliers", true, |db| Box::pin(delete(db))),
-    ("`repair`, `rebuild_rollups`", true, |db| {
-        Box::pin(repair(db))
-    }),
-    ("`import`", true, |db| Box::pin(import(db))),
-    ("`import_flat`", true, |db| Box::pin(import_flat(db))),
-    ("`migrate_from`", true, |db| Box::pin(migrate(db))),
-    ("`change_capacity`", true, |db| {
-        Box::pin(change_capacity(db))
-    }),
-    ("`create_collection` of a new collection", false, |db| {
-        Box::pin(create_collection(db))
-    }),
-    (
-        "`create_collection` of one without a validator",
-        true,
-        |db| Box::pin(create_collection(db)),
-    ),
-];
+pub(super) const ROWS: &[(&str, bool, Calls)] = rows! {
+    "opening, where the indexes are there": true, open;
+    "opening, where they have to be created": false, open;
+    "reading pages, items, counts, rollups, parents and extras; `export`": true, read;
+    "`verify`": true, verify;
+    "`watch`, `watch_all` of buckets": true, watch;
+    "`watch`, `watch_all` of outliers": true, watch_outliers;
+    "`append`, `append_or_get`, `append_many`, `append_stream`, `upsert_item`": true, append;
+    "`update_item`, `update_items`, `update_all_items`": true, edit;
+    "`remove_item`, `remove_items`, `remove_all_items`": true, remove_items;
+    "`remove_key`": true, remove_key;
+    "`insert`, `push`, `push_many` of outliers": true, push;
+    "`update`, `update_item`, `update_items` of outliers": true, update;
+    "`remove_item`, `remove_items` of outliers": true, remove;
+    "`delete` of outliers": true, delete;
+    "`repair`, `rebuild_rollups`": true, repair;
+    "`import`": true, import;
+    "`import_flat`": true, import_flat;
+    "`migrate_from`": true, migrate;
+    "`change_capacity`": true, change_capacity;
+    "`create_collection` of a new collection": false, create_collection;
+    "`create_collection` of one without a validator": true, create_collection;
+};
 
 /// Reads a stream to its end.
 async fn drain<T>(stream: impl TryStream<Ok = T, Error = Error>) -> Result<()> {
@@ -103,11 +67,8 @@ pub(super) async fn read(db: Database) -> Result<()> {
     visits.latest(&1).await?;
     drain(visits.pages(&1).await?).await?;
     drain(visits.items(&1).skip(3).await?).await?;
-    visits
-        .all_items()
-        .filter(long.clone())
-        .page_of_items(2)
-        .await?;
+    let list = visits.all_items().filter(long.clone());
+    list.page_of_items(2).await?;
     visits.count_all().filter(long).await?;
     visits.page_count(&1).await?;
     visits.rollup(&1).await?;
@@ -156,15 +117,10 @@ async fn append(db: Database) -> Result<()> {
 async fn edit(db: Database) -> Result<()> {
     let visits = Visit::buckets(&db).await?;
     let first = || Visit::FIELDS.visitor.eq(0);
-    visits
-        .update_item(&1, first(), |visit| visit.seconds = 1)
-        .await?;
-    visits
-        .update_items(&1, first(), |visit| visit.seconds = 2)
-        .await?;
-    visits
-        .update_all_items(first(), |visit| visit.seconds = 3)
-        .await?;
+    let change = |visit: &mut Visit| visit.seconds += 1;
+    visits.update_item(&1, first(), change).await?;
+    visits.update_items(&1, first(), change).await?;
+    visits.update_all_items(first(), change).await?;
     Ok(())
 }
 
@@ -247,8 +203,8 @@ async fn import(db: Database) -> Result<()> {
 }
 
 async fn import_flat(db: Database) -> Result<()> {
-    Visit::buckets(&db)
-        .await?
+    let visits = Visit::buckets(&db).await?;
+    visits
         .import_flat(&db.collection::<Document>("flat"))
         .await?;
     Ok(())

@@ -42,10 +42,7 @@ entries! {
     Seconds3("{k}_{at}", 3)
     Seconds5("{k}_{at}", 5)
     Seconds10("{k}_{at}", 10)
-    Seconds20("{k}_{at}", 20)
-    Millis3("{k}_{at:millis}", 3)
     Numbered3("{k}_{#}", 3)
-    Numbered5("{k}_{#}", 5)
     Numbered10("{k}_{#}", 10)
     Numbered20("{k}_{#}", 20)
 }

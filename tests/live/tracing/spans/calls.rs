@@ -41,13 +41,10 @@ pub(super) async fn of_buckets(db: &Database, look: &mut Look) {
     look.at("visits", "append_many").await;
     let flat = visit(1000);
     let flat = doc! { "page": 9, "at": flat.at, "visitor": 1000_i64, "seconds": 10_i64 };
-    db.collection::<Document>("flat")
-        .insert_one(flat)
-        .await
-        .unwrap();
+    let rows = db.collection::<Document>("flat");
+    rows.insert_one(flat).await.unwrap();
     look.record.take();
-    let flat = db.collection::<Document>("flat");
-    visits.import_flat(&flat).await.unwrap();
+    visits.import_flat(&rows).await.unwrap();
     look.at("visits", "import_flat").await;
 
     visits.page(&1, 2).await.unwrap().unwrap();
@@ -73,16 +70,8 @@ pub(super) async fn of_buckets(db: &Database, look: &mut Look) {
     let parts = visits.items(&1).parts::<Visitor>();
     parts.page_of_items(3).await.unwrap();
     look.at("visits", "page_of_items").await;
-    assert_eq!(
-        visits
-            .items(&1)
-            .parts::<Visitor>()
-            .await
-            .unwrap()
-            .count()
-            .await,
-        500
-    );
+    let parts = visits.items(&1).parts::<Visitor>().await.unwrap();
+    assert_eq!(parts.count().await, 500);
     look.at("visits", "items").await;
     visits.count(&1).await.unwrap();
     look.at("visits", "count").await;
@@ -90,28 +79,16 @@ pub(super) async fn of_buckets(db: &Database, look: &mut Look) {
     look.at("visits", "page_count").await;
     visits.rollup(&1).await.unwrap();
     look.at("visits", "rollup").await;
-    visits
-        .rollup(&1)
-        .per_windows(1)
-        .await
-        .unwrap()
-        .count()
-        .await;
+    let series = visits.rollup(&1).per_windows(1).await.unwrap();
+    series.count().await;
     look.at("visits", "rollup_series").await;
-    let lines: Vec<_> = visits
-        .export(&1)
-        .await
-        .unwrap()
-        .try_collect()
-        .await
-        .unwrap();
+    let lines = visits.export(&1).await.unwrap();
+    let lines: Vec<_> = lines.try_collect().await.unwrap();
     look.at("visits", "export").await;
 
     let one = || Visit::FIELDS.visitor.eq(7);
-    visits
-        .update_item(&1, one(), |visit| visit.seconds = 1)
-        .await
-        .unwrap();
+    let shorter = |visit: &mut Visit| visit.seconds = 1;
+    visits.update_item(&1, one(), shorter).await.unwrap();
     look.at("visits", "update_item").await;
     visits.upsert_item(&visit(7)).await.unwrap();
     look.at("visits", "upsert_item").await;
@@ -119,26 +96,19 @@ pub(super) async fn of_buckets(db: &Database, look: &mut Look) {
     look.at("visits", "append_or_get").await;
     visits.remove_item(&1, one()).await.unwrap();
     look.at("visits", "remove_item").await;
-    visits
-        .remove_stored(&1, Visit::FIELDS.visitor.eq(8))
-        .await
-        .unwrap();
+    let another = Visit::FIELDS.visitor.eq(8);
+    visits.remove_stored(&1, another).await.unwrap();
     look.at("visits", "remove_stored").await;
     let some = Visit::FIELDS.visitor.between(20..25);
-    visits
-        .update_items(&1, some, |visit| visit.seconds = 1)
-        .await
-        .unwrap();
+    visits.update_items(&1, some, shorter).await.unwrap();
     look.at("visits", "update_items").await;
     let old = Visit::FIELDS.at.lt(DateTime::from_millis(100 * 60_000));
     visits.remove_items(&1, old).await.unwrap();
     look.at("visits", "remove_items").await;
     visits.remove_key(&1).await.unwrap();
     look.at("visits", "remove_key").await;
-    let _ = visits
-        .import(stream::iter(lines.into_iter().map(Ok::<_, Infallible>)))
-        .await
-        .unwrap();
+    let lines = stream::iter(lines).map(Ok::<_, Infallible>);
+    let _ = visits.import(lines).await.unwrap();
     look.at("visits", "import").await;
     Visit::verify(db).await.unwrap();
     look.at("visits", "verify").await;
@@ -146,9 +116,8 @@ pub(super) async fn of_buckets(db: &Database, look: &mut Look) {
     look.at("visits", "repair").await;
     Visit::rebuild_rollups(db).await.unwrap();
     look.at("visits", "rebuild_rollups").await;
-    Moved::migrate_from(db, |visit: Visit| visit.into())
-        .await
-        .unwrap();
+    let migrate = Moved::migrate_from(db, |visit: Visit| visit.into());
+    migrate.await.unwrap();
     look.at("moved", "migrate_from").await;
     Visit::change_capacity(db).await.unwrap();
     look.at("visits", "change_capacity").await;
@@ -173,10 +142,8 @@ pub(super) async fn of_outliers(db: &Database, look: &mut Look) {
         books.push(&1, buyer).await.unwrap();
         look.at("books", "push").await;
     }
-    books
-        .push_many(&1, (0..9).map(|n| n.to_string()))
-        .await
-        .unwrap();
+    let many = (0..9).map(|n| n.to_string());
+    books.push_many(&1, many).await.unwrap();
     look.at("books", "push_many").await;
     books.update(&1, |book| book.title.push('!')).await.unwrap();
     look.at("books", "update").await;
@@ -186,13 +153,7 @@ pub(super) async fn of_outliers(db: &Database, look: &mut Look) {
     look.at("books", "get_all").await;
     assert_eq!(books.items(&1).await.unwrap().count().await, 14);
     look.at("books", "items").await;
-    books
-        .extras(&1)
-        .await
-        .unwrap()
-        .try_collect::<Vec<_>>()
-        .await
-        .unwrap();
+    assert!(books.extras(&1).await.unwrap().count().await > 0);
     look.at("books", "extras").await;
     let item = Book::FIELDS.buyers.item();
     let last = books.items(&1).newest_first().limit(3).await.unwrap();
@@ -218,22 +179,10 @@ pub(super) async fn of_outliers(db: &Database, look: &mut Look) {
     look.at("books", "remove_items").await;
     books.count(&1).await.unwrap();
     look.at("books", "count").await;
-    books
-        .find(doc! {})
-        .await
-        .unwrap()
-        .try_collect::<Vec<_>>()
-        .await
-        .unwrap();
+    assert_eq!(books.find(doc! {}).await.unwrap().count().await, 1);
     look.at("books", "find").await;
-    books
-        .find(doc! {})
-        .parts::<Title>()
-        .await
-        .unwrap()
-        .try_collect::<Vec<_>>()
-        .await
-        .unwrap();
+    let titles = books.find(doc! {}).parts::<Title>().await.unwrap();
+    assert_eq!(titles.count().await, 1);
     look.at("books", "find").await;
     drop(books.watch(&1).await.unwrap());
     look.at("books", "watch").await;

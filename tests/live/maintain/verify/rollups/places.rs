@@ -1,6 +1,6 @@
 //! Items and buckets where they do not belong.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use bucket_runtime::{
     Bucket, ProblemKind as Kind,
@@ -9,11 +9,11 @@ use bucket_runtime::{
 use tokio::sync::RwLock;
 
 use super::{Reading, reading};
-use crate::support::problems::{assert_found, expected};
 use crate::{
-    maintain::verify::damage::{Numbered, Windowed, damage, healthy, id, raw, verify},
+    maintain::verify::damage::{Numbered, Windowed, damage, healthy, id, raw, repair, verify},
     support::{
         database::{Live, items},
+        problems::{assert_found, expected},
         tasks::JoinSet,
     },
 };
@@ -36,12 +36,10 @@ async fn an_item_outside_its_window_is_listed(db: Live) {
     let is_late = Windowed::FIELDS.at.eq(late);
     let hours = items(&notes, ("a_b", &1)).await.len();
     // The way out that it names. Reads by time pass the item by, so the way to it is another field.
-    let n = 2;
     assert!(problem.remedy().contains("remove_item"), "{problem}");
     assert_eq!(notes.remove_item(("a_b", &1), is_late).await.unwrap(), None);
-    let note = notes
-        .remove_item(("a_b", &1), Windowed::FIELDS.n.eq(n))
-        .await;
+    let third = Windowed::FIELDS.n.eq(2);
+    let note = notes.remove_item(("a_b", &1), third).await;
     notes.append(&note.unwrap().unwrap()).await.unwrap();
     assert_eq!(verify(&notes).await, []);
     assert_eq!(items(&notes, ("a_b", &1)).await.len(), hours);
@@ -76,11 +74,7 @@ async fn a_gap_in_the_numbers_is_listed_and_a_later_beginning_is_none(db: Live) 
     ];
     assert_found(&verify(&notes).await, &gaps);
     assert_eq!(notes.page(("a", &7), 5).await.unwrap().map(drop), None);
-    let left = Numbered::repair_in(notes.collection().clone())
-        .await
-        .unwrap();
-    assert_eq!(left.repaired, BTreeMap::new());
-    assert_found(&left.left, &gaps);
+    assert_found(&repair(&notes).await, &gaps);
 }
 
 /// 8 writers append one by one, in batches and as whole buckets; they edit and remove.
@@ -104,10 +98,8 @@ async fn writers_make_no_problem(db: Live) {
                     drop(under_way);
                     let cold = Reading::FIELDS.celsius.lt(0.0);
                     let lower = |it: &mut Reading| it.celsius -= 1.0;
-                    readings
-                        .update_item(&place, cold.clone(), lower)
-                        .await
-                        .unwrap();
+                    let update = readings.update_item(&place, cold.clone(), lower);
+                    update.await.unwrap();
                     readings.remove_item(&place, cold).await.unwrap();
                 }
                 if n == 40 && writer == 0 {
