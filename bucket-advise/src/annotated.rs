@@ -61,7 +61,7 @@ pub(super) fn is_window(spec: &BucketSpec) -> bool {
     matches!(spec.id.ordinal, Ordinal::Window { .. })
 }
 
-/// The report on these rows of the struct of this name, and on so many buckets out of order.
+/// The report on these rows of the struct of this name, and on its buckets out of order.
 pub fn report(
     spec: &BucketSpec,
     name: &str,

@@ -10,7 +10,7 @@ use self::order::{BucketOrder, BucketTimes, OrderCounts};
 use super::shape::value::{ValueShape, scalar_hash};
 use super::shape::{DocumentShape, fields};
 
-/// So many documents are kept whole, to see how bucket ids are made.
+/// The number of documents that are kept whole, to see how bucket ids are made.
 const EXAMPLES: usize = 100;
 
 /// The maximum size of these documents together.

@@ -8,10 +8,10 @@ use bucket_runtime::bson::{RawBsonRef, RawDocument};
 
 use self::value::ValueShape;
 
-/// Further names are only counted: so many fields are data, not a struct.
+/// Further names are only counted: this many fields are data, not a struct.
 const MAX_FIELDS: usize = 1000;
 
-/// The distinct values of so many fields at the top are counted; any of them may be the key.
+/// The number of fields at the top whose distinct values are counted; any of them may be the key.
 const COUNTED_FIELDS: usize = 64;
 
 /// A document with more fields, most of which it lacks, is a map: its names are data.

@@ -18,13 +18,13 @@ const SERVER_WAIT: Duration = Duration::from_secs(10);
 /// How long the server may count over the whole collection, unless everything is to be read.
 const COUNTING: Duration = Duration::from_secs(10);
 
-/// The bar moves after so many documents.
+/// The number of documents after which the bar moves.
 const PROGRESS: u64 = 100;
 
-/// A sample ends after so many bytes, however few documents that are.
+/// The bytes after which a sample ends, however few documents these are.
 const SAMPLE_BYTES: u64 = 256 << 20;
 
-/// `$sample` is quick if it takes less than one in so many documents.
+/// `$sample` is quick if it takes less than one document in this many.
 const QUICK_SHARE: u64 = 20;
 
 /// A collection that is not larger is read whole rather than sampled slowly.
@@ -113,7 +113,7 @@ impl Source {
         }
     }
 
-    /// Reads a sample of so many documents, or all of them.
+    /// Reads a sample of this many documents, or all of them.
     pub(super) async fn scan(&self, sample: u64, mut scan: Scan) -> Result<Scan, Refusal> {
         let documents = self.collection.estimated_document_count().await?;
         // Read as they are, documents cost less than as values of their own.

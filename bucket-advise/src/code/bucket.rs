@@ -9,7 +9,7 @@ use crate::kind::key::key_types;
 use crate::plan::{BucketPlan, Member, Origin};
 use crate::shape::value::ValueKind;
 
-/// An attribute in one line takes at most so many columns.
+/// The maximum width of an attribute in one line.
 const COLUMNS: usize = 100;
 
 /// The struct's name, and its code.

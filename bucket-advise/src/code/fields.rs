@@ -16,7 +16,7 @@ pub(super) struct Special {
     pub(super) attributes: Vec<String>,
 }
 
-/// A struct has at most so many fields of its own; rarer ones go into a document.
+/// The maximum number of a struct's own fields; rarer ones go into a document.
 const MAX_FIELDS: usize = 64;
 
 /// The fields of a struct, and lines for those that are not among them.

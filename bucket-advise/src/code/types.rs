@@ -10,7 +10,7 @@ use crate::plan::members;
 use crate::shape::value::{ValueKind, ValueShape};
 use crate::shape::{DocumentShape, is_odd};
 
-/// Each variant of an enum was seen so many times at least.
+/// The minimum number of times that each variant of an enum was seen.
 const SEEN: u64 = 5;
 
 /// The types that a struct needs: what to import, and what to define.

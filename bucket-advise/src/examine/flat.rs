@@ -14,7 +14,7 @@ use crate::scan::{Scan, key_hash};
 use crate::source::Source;
 use crate::verdict::flat::{self, FlatFacts};
 
-/// The order of so many items as stored shows how late items come.
+/// The number of items whose order as stored shows how late items come.
 const IN_ORDER: i64 = 10_000;
 
 pub(super) async fn judge<'s>(

@@ -41,7 +41,7 @@ pub(crate) enum IdOrdinal {
     Seconds(String),
     /// Epoch milliseconds of this field.
     Millis(String),
-    /// The start of a time window of so many seconds, by this field.
+    /// The start of a time window of this many seconds, by this field.
     Window(String, u64),
     /// 0, 1, 2 …
     Number,

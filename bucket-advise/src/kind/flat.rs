@@ -9,7 +9,7 @@ use crate::refusal::Refusal;
 use crate::shape::value::MAX_DISTINCT;
 use crate::shape::{DocumentShape, FieldShape};
 
-/// A field with so many times the values of another tells series apart better.
+/// A field with this many times the values of another tells series apart better.
 const FAR_MORE: usize = 10;
 
 /// The fields by which flat documents would go into buckets.

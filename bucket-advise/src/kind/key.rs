@@ -22,7 +22,7 @@ const MEASURES: [&str; 18] = [
 /// A field that has no more distinct values is a state or a group rather than a key.
 const FEW_VALUES: usize = 8;
 
-/// Each value of a number that nothing marks as a key has so many documents on average; in a sample, two.
+/// The number of documents that each value of a number has on average, if nothing marks it as a key; in a sample, two.
 const REPEATED: u64 = 5;
 
 /// Names that stand beside the key in a bucket.

@@ -13,7 +13,7 @@ const CURVE: [u64; 18] = [
 /// A larger capacity is not recommended: loads and reads gain little more.
 const GREATEST: u64 = 1000;
 
-/// A full bucket takes at most so many bytes, since each read of a page and each append moves all of them.
+/// The maximum bytes of a full bucket, since each read of a page and each append moves all of them.
 const FULL_BYTES: u64 = 256 * 1024;
 
 /// The bytes of a bucket beside its items: id, key, count and array.

@@ -45,7 +45,7 @@ impl Filled {
     }
 }
 
-/// A sealed bucket of at least so many bytes was sealed for want of bytes: three quarters of 4 MiB.
+/// The minimum bytes of a bucket that was sealed for want of bytes: three quarters of 4 MiB.
 const SEALED_BYTES: i64 = 3 << 20;
 
 impl Fill {

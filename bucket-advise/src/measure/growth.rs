@@ -1,9 +1,9 @@
 //! When large documents reach the limit.
 
-/// A document takes at most so many bytes.
+/// The maximum bytes of a document.
 pub(crate) const DOCUMENT: u64 = 16 << 20;
 
-/// A document of so many bytes is worth the question how it grew.
+/// The bytes from which a document is worth the question how it grew.
 pub(crate) const GROWN: u64 = 1 << 20;
 
 /// A day in milliseconds. A younger document does not tell how it grows.

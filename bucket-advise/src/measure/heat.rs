@@ -7,7 +7,7 @@ use super::whole;
 /// So many of the largest keys have a row.
 const KEYS: usize = 10;
 
-/// A span of time has at most so many windows.
+/// The maximum number of windows in a span of time.
 const MAX_WINDOWS: i64 = 40;
 
 /// Lengths of windows in milliseconds: a second, a minute, ten, an hour, six, a day, a week, 30 days, a year.

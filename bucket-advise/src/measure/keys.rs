@@ -13,7 +13,7 @@ const LARGEST: usize = 5;
 /// How many keys have each number of items.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub(crate) struct ItemsPerKey {
-    /// Pairs of a number of items and the keys that have so many, in order.
+    /// Pairs of a number of items and the keys that have this number, in order.
     groups: Vec<(u64, u64)>,
 }
 
@@ -44,7 +44,7 @@ impl ItemsPerKey {
         )
     }
 
-    /// From pairs of a number of items and the keys that have so many.
+    /// From pairs of a number of items and the keys that have this number.
     pub(crate) fn of(groups: impl IntoIterator<Item = (u64, u64)>) -> Self {
         let mut sums = std::collections::BTreeMap::new();
         for (items, keys) in groups.into_iter().filter(|(items, _)| *items > 0) {
@@ -91,7 +91,7 @@ impl ItemsPerKey {
         all.take(LARGEST).collect()
     }
 
-    /// Pairs of a number of items and the keys that have so many, the largest keys first.
+    /// Pairs of a number of items and the keys that have this number, the largest keys first.
     pub(crate) fn ranks(&self) -> impl Iterator<Item = (u64, u64)> {
         self.groups.iter().rev().copied()
     }

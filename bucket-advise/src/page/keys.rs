@@ -5,7 +5,7 @@ use super::svg::{Panel, Scale, chart, short};
 use crate::figures::{counted, percent, thousands};
 use crate::picture::KeysPicture;
 
-/// A curve has about so many points.
+/// The number of points of a curve, about.
 const POINTS: f64 = 200.0;
 
 /// Keys by rank, both axes logarithmic: the largest is the first.

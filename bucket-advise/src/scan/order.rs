@@ -214,7 +214,7 @@ mod tests {
         doc! { "_id": id, "user": key.into(), "items": items.to_vec() }
     }
 
-    /// The counts of buckets that are sorted in batches of so many bytes.
+    /// The counts of buckets that are sorted in batches of this many bytes.
     fn counts(buckets: &[Document], batch: usize) -> Option<OrderCounts> {
         let times = BucketTimes {
             key: vec!["user".to_owned()],

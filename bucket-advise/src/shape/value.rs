@@ -201,7 +201,7 @@ impl ValueShape {
         self.kinds.get(&kind).copied().unwrap_or(0)
     }
 
-    /// Whether all of so many documents hold a value of these types here, but for one in a hundred.
+    /// Whether all of this number of documents hold a value of these types here, but for one in a hundred.
     pub(crate) fn is_usually(&self, types: &[ValueKind], of: u64) -> bool {
         let fit: u64 = types.iter().map(|kind| self.count(*kind)).sum();
         of.saturating_sub(fit) * STRAYS <= of

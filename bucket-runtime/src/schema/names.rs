@@ -28,7 +28,11 @@ pub(crate) const NEWEST: &str = "newest";
 pub(crate) const OVERSIZE: &str = "oversize";
 
 /// In a row of a pipeline, the length of the array that the item stands in. No field of a struct has this name.
-pub(crate) const CAPACITY: &str = "capacity";
+pub(crate) const ROW_LENGTH: &str = "capacity";
+
+/// In a row of a pipeline, whether the bucket is open, or the parent flagged; on the way there, what later stages take
+/// apart, such as an item's place in a reversed array. No field of a struct has this name.
+pub(crate) const ROW_STATE: &str = SEALED;
 
 /// Whether two names are the same, for the compiler.
 pub(crate) const fn is_same(one: &str, other: &str) -> bool {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::call;
 
-/// The longest pause before the third try, the first that waits; where the last round trip took longer, that
-/// time is the longest. It doubles with each further try.
+/// The longest pause before the third try, which is the first that waits; or the time of the last round trip, where
+/// that was longer. The limit doubles with each further try.
 const FIRST_PAUSE: Duration = Duration::from_millis(4);
 
 /// How often that pause doubles.

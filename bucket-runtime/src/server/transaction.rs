@@ -63,9 +63,9 @@ pub(crate) async fn run<A: Attempt>(server: &Server, attempt: A) -> Result<A::Ou
 /// Runs an attempt in the caller's session, if there is one. If that session is in a transaction, the
 /// attempt becomes a part of it, and the caller commits it.
 ///
-/// Otherwise the transaction has a session of its own, causally between the calls of the caller's: a call that is
-/// dropped would leave the caller's session in a transaction, of which the next call would become a part that nobody
-/// commits.
+/// Otherwise the transaction has a session of its own, causally between the calls of the caller's: if a call were
+/// dropped in a transaction of the caller's session, the next call would join that transaction, and nobody would
+/// commit it.
 pub(crate) async fn run_in<A: Attempt>(
     server: &Server,
     attempt: A,

@@ -5,9 +5,10 @@
 //! task takes what is ready: one key with several waiting appends, or many keys with one each. Further appends
 //! to a key in flight wait for its next command. From the fifth command on, up to the eighth, each must find at
 //! least four keys that are ready. That needs no clock: the slower the server answers, the more keys become
-//! ready, and the more commands are sent. With 1,000 keys, eight commands for whatever waits were slower at 8
-//! writers (0.76 of flat `insert_one`, with four 0.82), since one statement a command costs the server most; four
-//! at most were slower from 32 writers on. The tasks belong to no caller.
+//! ready, and the more commands are sent. Of two other limits, with 1,000 keys, each was slower somewhere: eight
+//! commands for whatever waits with 8 writers (0.76 of flat `insert_one`; with four commands 0.82), since a command
+//! of one statement costs the server most; and four commands at most from 32 writers on. The tasks belong to no
+//! caller.
 //!
 //! A key's command is a chain of ordered statements (`write/engine/batch.rs`): fill the open bucket,
 //! then insert full buckets and one with room left (`batch/new_buckets.rs`). If the items fill a bucket, those at the

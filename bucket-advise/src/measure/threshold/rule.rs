@@ -26,10 +26,10 @@ const LEAST: u64 = 10;
 /// Fewer documents do not tell which lengths are typical.
 const FEW: u64 = 5;
 
-/// The documents above the threshold are at most one in so many (or one document).
+/// The documents above the threshold are at most one in this many (or one document).
 const MINORITY: u64 = 10;
 
-/// Of the documents above the threshold, at most one in so many is within its double.
+/// Of the documents above the threshold, at most one in this many is within its double.
 const STRAYS: u64 = 8;
 
 /// The documents above the threshold have at least this size on average. Two of half that size share a page

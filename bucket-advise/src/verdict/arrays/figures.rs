@@ -5,7 +5,7 @@ use crate::measure::lengths::Lengths;
 use crate::measure::threshold::rule::Distribution;
 use crate::measure::threshold::{Candidate, candidates};
 
-/// The longest bar has so many marks.
+/// The number of marks in the longest bar.
 const WIDTH: u64 = 40;
 
 /// A histogram, the quantiles, and the thresholds side by side, one of which may be recommended.

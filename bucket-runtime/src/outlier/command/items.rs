@@ -8,7 +8,7 @@ use crate::{
         query::{Query, WholeRead},
         range::Range,
     },
-    schema::names::{CAPACITY, SEALED},
+    schema::names::{ROW_LENGTH, ROW_STATE},
     value::{element::whole_in, unwound::RowFields},
 };
 
@@ -34,8 +34,8 @@ impl ParentScope {
             doc! { "$match": self.parent() },
             doc! { "$project": {
                 "_id": { "$literal": &self.extras.prefix },
-                SEALED: { "$eq": [format!("${}", self.spec.flag), true] },
-                CAPACITY: array_length(self.spec.items),
+                ROW_STATE: { "$eq": [format!("${}", self.spec.flag), true] },
+                ROW_LENGTH: array_length(self.spec.items),
                 items: self.numbered_items(query, asked),
             } },
             doc! { "$unwind": format!("${items}") },
@@ -50,8 +50,8 @@ impl ParentScope {
         }
         let item = query.fields_at(&format!("${items}.item"));
         stages.push(doc! { "$project": {
-            SEALED: 1,
-            CAPACITY: 1,
+            ROW_STATE: 1,
+            ROW_LENGTH: 1,
             count: format!("${items}.n"),
             items: [item],
         } });
@@ -74,11 +74,11 @@ impl ParentScope {
             filter: self.parent(),
             range: Range::unordered().project(doc! {
                 "_id": { "$literal": &self.extras.prefix },
-                SEALED: is_flagged,
+                ROW_STATE: is_flagged,
                 items: array,
             }),
             fields: RowFields {
-                kept: vec!["_id", SEALED],
+                kept: vec!["_id", ROW_STATE],
                 items,
                 count,
             },
@@ -127,7 +127,7 @@ impl ParentScope {
         let is_item = doc! { "$isNumber": format!("${}", self.extras.spec.count) };
         stages.push(doc! { "$group": {
             "_id": null,
-            "flag": { "$max": format!("${SEALED}") },
+            "flag": { "$max": format!("${ROW_STATE}") },
             "items": { "$sum": { "$cond": [is_item, 1, 0] } },
         } });
         stages
@@ -135,7 +135,7 @@ impl ParentScope {
 
     /// Reads the length of the parent's array in one of its rows.
     pub(crate) fn own_length_in(&self, row: &RawDocument) -> u64 {
-        whole_in(row, CAPACITY).unwrap_or(0)
+        whole_in(row, ROW_LENGTH).unwrap_or(0)
     }
 
     /// Reads the number of elements before an item in a row; `None` of the row behind all items.

@@ -20,11 +20,13 @@ impl<T: Outlier, F: ParentItemForm<Of = T>> ParentItems<'_, T, F> {
                 break;
             };
             found.extend(rows.read(&row)?.map(F::item));
-            rows.note_given(row.bytes);
+            rows.place.note_given(row.bytes);
         }
         // If the next row cannot be read, that is an error of the next page.
         let has_more = !matches!(rows.next().await, Ok(None));
-        let beyond = has_more.then(|| rows.token()).flatten();
+        let beyond = has_more
+            .then(|| rows.place.token(&rows.list.items))
+            .flatten();
         Ok(ItemPage::of_read(found, backwards, token, beyond))
     }
 }

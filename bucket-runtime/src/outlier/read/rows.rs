@@ -18,7 +18,7 @@ use crate::{
     Result,
     protocol::query::Query,
     read::items::{ItemToken, ReadPlace, RowSource, resume},
-    schema::names::SEALED,
+    schema::names::ROW_STATE,
     server::{call::Calls, cursor::DocumentCursor},
     value::unreadable::OnUnreadable,
 };
@@ -42,7 +42,7 @@ pub(super) struct ParentRows<'s> {
     left: Option<u64>,
     /// Whether the parent is flagged, as far as its rows have shown.
     is_flagged: bool,
-    place: ReadPlace,
+    pub(super) place: ReadPlace,
     /// The call that reads.
     calls: Calls,
 }
@@ -91,7 +91,7 @@ impl<'s> ParentRows<'s> {
         Ok(rows)
     }
 
-    /// The next row. Whoever gives it notes that by [`note_given`](Self::note_given).
+    /// The next row. Whoever gives it notes that in `place`.
     pub(super) async fn next(&mut self) -> Result<Option<ParentRow>> {
         loop {
             let is_open = self.cursor.is_some();
@@ -126,7 +126,7 @@ impl<'s> ParentRows<'s> {
             };
             if self.skip > 0 {
                 self.skip -= 1;
-                self.note_given(row.bytes);
+                self.place.note_given(row.bytes);
                 continue;
             }
             self.left = self.left.map(|left| left - 1);
@@ -163,16 +163,6 @@ impl<'s> ParentRows<'s> {
             true => Ok(()),
             false => self.list.parent.check_extras_document(row),
         }
-    }
-
-    /// Notes that this row was given.
-    pub(super) fn note_given(&mut self, row: RawDocumentBuf) {
-        self.place.note_given(row);
-    }
-
-    /// The token of the position after the last given item.
-    pub(super) fn token(&self) -> Option<ItemToken> {
-        self.place.token(&self.list.items)
     }
 
     /// Takes the session back, and skips the extras of a parent that has none.
@@ -238,5 +228,5 @@ impl<'s> ParentRows<'s> {
 
 /// Whether a row of the parent's own items shows that it is flagged.
 fn is_flagged(row: &RawDocumentBuf) -> bool {
-    row.get_bool(SEALED).unwrap_or(false)
+    row.get_bool(ROW_STATE).unwrap_or(false)
 }

@@ -6,7 +6,7 @@ use super::{Query, clamped, key_projection, limit, projection};
 use crate::{
     protocol::command::{IndexedScope, KeyScope, is_unsealed},
     schema::{
-        names::{CAPACITY, OVERSIZE, SEALED},
+        names::{OVERSIZE, ROW_LENGTH, ROW_STATE},
         spec::BucketSpec,
     },
 };
@@ -38,10 +38,10 @@ impl Query {
         let mut place = projection(spec, Bson::String(format!("${}", spec.items)));
         place.insert(spec.count, Bson::Int32(1));
         place.insert(OVERSIZE, Bson::Int32(1));
-        place.insert(SEALED, format!("${SEALED}.is_open"));
-        place.insert(CAPACITY, format!("${SEALED}.length"));
+        place.insert(ROW_STATE, format!("${ROW_STATE}.is_open"));
+        place.insert(ROW_LENGTH, format!("${ROW_STATE}.length"));
         if with_all {
-            place.insert(spec.items, format!("${SEALED}.items"));
+            place.insert(spec.items, format!("${ROW_STATE}.items"));
         }
         stages.push(doc! { "$project": place });
         stages
@@ -65,14 +65,14 @@ impl Query {
             "elements": { "$push": format!("${}", spec.items) },
         } });
         let elements = match with_all {
-            true => format!("$bucket.{SEALED}.items"),
+            true => format!("$bucket.{ROW_STATE}.items"),
             false => "$elements".to_owned(),
         };
         let place = doc! {
             spec.count: "$at",
             spec.items: elements,
-            SEALED: format!("$bucket.{SEALED}.is_open"),
-            CAPACITY: format!("$bucket.{SEALED}.length"),
+            ROW_STATE: format!("$bucket.{ROW_STATE}.is_open"),
+            ROW_LENGTH: format!("$bucket.{ROW_STATE}.length"),
         };
         stages.push(doc! { "$replaceWith": { "$mergeObjects": ["$bucket", place] } });
         stages
@@ -90,7 +90,7 @@ impl Query {
             kept.insert("items", &items);
         }
         let mut stages = vec![
-            doc! { "$set": { SEALED: kept } },
+            doc! { "$set": { ROW_STATE: kept } },
             doc! { "$unwind": { "path": items, "includeArrayIndex": spec.count } },
         ];
         stages.extend(self.matching_items(spec));

@@ -3,7 +3,7 @@
 use mongodb::bson::{Bson, Document, doc};
 
 use super::{Query, clamped, limit, projection};
-use crate::schema::{names::SEALED, spec::BucketSpec};
+use crate::schema::{names::ROW_STATE, spec::BucketSpec};
 
 /// A bucket's id, and the number of elements before a position in it.
 pub(crate) type Cut = (String, u64);
@@ -52,7 +52,7 @@ impl Query {
         let items = format!("${}", spec.items);
         // No condition and no key field can have these two names.
         let number = if self.newest_first {
-            SEALED
+            ROW_STATE
         } else {
             spec.count
         };
@@ -78,7 +78,7 @@ impl Query {
     /// The number of elements before an unwound one. Reversed arrays are counted from their end.
     fn number(&self, spec: &BucketSpec) -> Bson {
         let size = format!("${}", spec.count);
-        let after = doc! { "$add": [format!("${SEALED}"), 1] };
+        let after = doc! { "$add": [format!("${ROW_STATE}"), 1] };
         match self.newest_first {
             false => Bson::Int32(1),
             true => doc! { "$subtract": [size, after] }.into(),

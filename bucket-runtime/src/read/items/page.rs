@@ -97,11 +97,14 @@ impl<T: Bucket, F: ItemForm<Of = T>> Items<'_, T, F> {
                 return Ok((found, None));
             };
             found.extend(item);
-            rows.note_given(bytes);
+            rows.place.note_given(bytes);
         }
         // If the next row cannot be read, that is an error of the next page.
         let has_more = !matches!(rows.next_row().await, Ok(None));
-        Ok((found, has_more.then(|| rows.token()).flatten()))
+        Ok((
+            found,
+            has_more.then(|| rows.place.token(&rows.list)).flatten(),
+        ))
     }
 
     pub(super) async fn page(mut self, limit: u64, place: PagePlace) -> Result<ItemPage<F::Item>> {

@@ -16,14 +16,13 @@ use super::{
     list::{ItemList, ReadStart},
     place::{ReadPlace, RowSource, resume},
     stream::{BucketCursor, ItemForm},
-    token::ItemToken,
 };
 use crate::{Result, value::unreadable::OnUnreadable};
 
 /// The rows of a read, each of them a bucket with one item.
 pub(super) struct ItemRows<'s, T> {
-    list: Arc<ItemList>,
-    place: ReadPlace,
+    pub(super) list: Arc<ItemList>,
+    pub(super) place: ReadPlace,
     rows: BoxStream<'s, Result<ItemRow<T>>>,
 }
 
@@ -69,7 +68,7 @@ impl<T> ItemRows<'_, T> {
         loop {
             match ready!(self.rows.poll_next_unpin(cx)).transpose() {
                 Ok(Some(ItemRow { item, bytes })) => {
-                    self.note_given(bytes);
+                    self.place.note_given(bytes);
                     if let Some(item) = item {
                         return Poll::Ready(Some(Ok(item)));
                     }
@@ -83,16 +82,6 @@ impl<T> ItemRows<'_, T> {
     /// The next row, for a reader that decides whether to give it.
     pub(super) async fn next_row(&mut self) -> Result<Option<ItemRow<T>>> {
         self.rows.next().await.transpose()
-    }
-
-    /// Notes that this row was given.
-    pub(super) fn note_given(&mut self, row: RawDocumentBuf) {
-        self.place.note_given(row);
-    }
-
-    /// The token of the position after the last given item.
-    pub(super) fn token(&self) -> Option<ItemToken> {
-        self.place.token(&self.list)
     }
 }
 

@@ -127,7 +127,7 @@ impl<T> ItemStream<'_, T> {
     pub fn token(&self) -> Option<ItemToken> {
         match &self.0 {
             StreamRows::Buckets(rows) => rows.token(),
-            StreamRows::Items(rows) => rows.token(),
+            StreamRows::Items(rows) => rows.place.token(&rows.list),
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::{
     error::Kind,
     protocol::command::{Places, StoredItems},
     read::reader::Reader,
-    schema::names::{CAPACITY, OVERSIZE, SEALED},
+    schema::names::{OVERSIZE, ROW_LENGTH, ROW_STATE},
     server::cursor::id_of,
     value::{bytes, element::whole, stored_bucket::StoredBucket, unreadable::read_value},
 };
@@ -54,12 +54,12 @@ impl<T: Bucket> FoundItems<T> {
         };
         let at = at.into_iter().filter_map(|at| usize::try_from(at).ok());
         let at = Vec::from_iter(at);
-        let length = field(CAPACITY).as_ref().and_then(whole);
+        let length = field(ROW_LENGTH).as_ref().and_then(whole);
         let oversize = field(OVERSIZE).as_ref().and_then(whole).unwrap_or(0);
         let elements = read.elements;
         let items = read_items(&read.key, &elements);
         Ok(Self {
-            is_open: field(SEALED) == Some(Bson::Boolean(true)),
+            is_open: field(ROW_STATE) == Some(Bson::Boolean(true)),
             are_all: length.and_then(|length| length.try_into().ok()) == Some(at.len()),
             oversize,
             places: Places {
