@@ -1,6 +1,6 @@
 //! The size of the crates: each may shrink at any time, and grows only by a change of its row that a reviewer sees.
 
-use std::{fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
 use crate::sources::{of_package, sources};
 
@@ -77,4 +77,31 @@ fn comments_blank_lines_and_tests_do_not_count() {
     let text = "//! Docs.\nuse a::{\n    b,\n};\n\n#[cfg(test)]\nuse c::{\n    d,\n};\n\n/// More.\nfn e() {\n    \
                 f(); // Why.\n}\n\n#[cfg(test)]\nmod tests {\n    fn g() {}\n}\n\nconst H: u8 = 1;\n";
     assert_eq!(count_lines(text), 7);
+}
+
+/// The crates that a package takes along, with their versions, in a program that is not a test.
+fn tree(package: &str) -> BTreeSet<String> {
+    let tree = Command::new(env!("CARGO"))
+        .args([
+            "tree",
+            "--offline",
+            "--edges",
+            "normal,build",
+            "--prefix",
+            "none",
+        ])
+        .args(["--package", package, "--format", "{p}"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output();
+    let tree = String::from_utf8(tree.unwrap().stdout).unwrap();
+    let name = |line: &str| line.split(' ').take(2).collect::<Vec<_>>().join(" ");
+    tree.lines().map(name).collect()
+}
+
+#[test]
+fn an_application_compiles_no_crate_of_others_but_the_drivers() {
+    let (ours, drivers) = (tree("bucket-runtime"), tree("mongodb"));
+    assert!(drivers.len() > 100, "{drivers:?}");
+    let added: Vec<_> = ours.difference(&drivers).collect();
+    assert_eq!(added, ["bucket-derive v0.1.0", "bucket-runtime v0.1.0"]);
 }
