@@ -160,7 +160,7 @@ pub fn threshold_report(rows: &[Document]) -> (Vec<String>, Value) {
         "documents": lengths.documents(), "items": lengths.items(), "longest": lengths.longest(),
         "recommended": threshold,
     });
-    (lines, value)
+    (vec![lines.join("\n")], value)
 }
 
 #[cfg(test)]
