@@ -108,13 +108,13 @@ impl<T: Bucket, F: ItemForm<Of = T>> Items<'_, T, F> {
     }
 
     pub(super) async fn page(mut self, limit: u64, place: PagePlace) -> Result<ItemPage<F::Item>> {
-        let PagePlace { token, backwards } = place;
+        let (backwards, token) = (place.backwards, place.token.or(self.after));
         self.list.query.newest_first ^= backwards;
         // One more tells whether there are others.
         self.list.query.limit = Some(limit.saturating_add(1));
         // From a token on, skipped items are rows, too.
         let skipped = token.as_ref().map_or(0, |_| self.list.query.skip);
-        self.after.clone_from(&token);
+        self.after = token.clone();
         let (found, beyond) = self.read_rows(limit.saturating_add(skipped)).await?;
         Ok(ItemPage::of_read(found, backwards, token, beyond))
     }

@@ -29,6 +29,8 @@ async fn pages_of_items_lead_through_a_list_and_back(db: Live) {
             let mut pages = vec![page.items.clone()];
             while let Some(next) = page.next {
                 page = list().page_of_items(limit).after(&next).await.unwrap();
+                let same = list().after(&next).page_of_items(limit);
+                assert_eq!(same.await.unwrap(), page);
                 pages.push(page.items.clone());
             }
             match expected.is_empty() {
