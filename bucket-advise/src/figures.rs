@@ -86,6 +86,22 @@ pub(super) fn table(rows: &[Vec<String>]) -> Vec<String> {
     rows.iter().map(line).collect()
 }
 
+/// A number of things, such as "1 item" and "2,000 items".
+pub fn counted(n: u64, thing: &str) -> String {
+    match n {
+        1 => format!("1 {thing}"),
+        _ => format!("{} {thing}s", thousands(n)),
+    }
+}
+
+/// A number with commas, such as 1,234,567.
+pub fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev();
+    let groups: Vec<_> = groups.map(String::from_utf8_lossy).collect();
+    groups.join(",")
+}
+
 #[cfg(test)]
 mod tests {
     use super::{bytes, counted, percent, span, tenths, thousands};
@@ -118,20 +134,4 @@ mod tests {
         let shown = shares.map(|(part, all)| tenths(part, all));
         assert_eq!(shown, ["0.0 %", "0.1 %", "99.9 %", "100.0 %"]);
     }
-}
-
-/// A number of things, such as "1 item" and "2,000 items".
-pub fn counted(n: u64, thing: &str) -> String {
-    match n {
-        1 => format!("1 {thing}"),
-        _ => format!("{} {thing}s", thousands(n)),
-    }
-}
-
-/// A number with commas, such as 1,234,567.
-pub fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let groups = digits.as_bytes().rchunks(3).rev();
-    let groups: Vec<_> = groups.map(String::from_utf8_lossy).collect();
-    groups.join(",")
 }

@@ -233,7 +233,7 @@ pub(crate) fn projected(row: &Document, fields: &Document) -> Document {
     });
     let mut result = Document::from_iter(kept.map(|(name, value)| (name.clone(), value.clone())));
     for (name, value) in fields {
-        if !is_shown(value) && !(hides_id && name == "_id") {
+        if !(is_shown(value) || hides_id && name == "_id") {
             result.extend(evaluate(value, row).map(|value| (name.clone(), value)));
         }
     }
