@@ -1,3 +1,4 @@
+#![doc = "[two sessions]: bucket_runtime::guide::which_pattern"]
 #![doc = include_str!("../README.md")]
 
 // From a collection that no struct describes to a verdict, its figures, and a struct.

@@ -16,6 +16,7 @@ use serde::de::DeserializeOwned;
 use super::list::{ParentList, ParentRow, Section, SectionRows};
 use crate::{
     Result,
+    error::Kind,
     protocol::query::Query,
     read::items::{ItemToken, ReadPlace, RowSource, resume},
     schema::names::ROW_STATE,
@@ -55,7 +56,8 @@ impl<'s> ParentRows<'s> {
         on_unreadable: Option<OnUnreadable<'s>>,
         after: Option<&ItemToken>,
     ) -> Result<Self> {
-        let start = after.map(|token| list.items.start_at(token)).transpose()?;
+        let start = after.map(|token| list.items.start_at(token)).transpose();
+        let start = start.map_err(|_| list.parent.error(Kind::TokenMismatch))?;
         let query = &list.items.query;
         let mut rows = Self {
             sections: Section::all(query.newest_first).iter().copied().collect(),

@@ -98,6 +98,8 @@ async fn a_token_of_another_list_is_refused(db: Live) {
     ] {
         let error = other.page_of_items(1).after(&token).await.unwrap_err();
         assert!(error.is_token_mismatch(), "{error}");
+        let parents = books.collection().namespace().to_string();
+        assert_eq!(error.collection(), parents);
     }
     // Text that somebody made up gives another place of the same list at most.
     let text = token.to_string();
