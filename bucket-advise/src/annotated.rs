@@ -1,5 +1,5 @@
-//! Advice on the collections of a struct: whether the capacity and the order of its buckets suit the items that are
-//! there, and which threshold suits its outliers.
+//! Advice on the collections of a struct: whether the capacity and the order of its buckets suit
+//! the items that are there, and which threshold suits its outliers.
 
 use bucket_runtime::bson::{Bson, Document, doc};
 use bucket_runtime::{BucketSpec, Ordinal, OutlierSpec};
@@ -49,7 +49,8 @@ fn by_items(spec: &BucketSpec, fields: impl Iterator<Item = &'static str>) -> Ve
     ]
 }
 
-/// Stages whose row counts the buckets that begin before the one with the lower id, where a time orders them.
+/// Stages whose row counts the buckets that begin before the one with the lower id, where a time
+/// orders them.
 pub fn order_stages(spec: &BucketSpec) -> Option<Vec<Document>> {
     let key: Vec<_> = spec.key.iter().map(|key| key.name.to_owned()).collect();
     let time = spec.time.filter(|_| !is_window(spec))?;
@@ -105,7 +106,8 @@ pub fn report(
     (lines, value)
 }
 
-/// A capacity that repays the change: it saves a third of the documents, or makes large buckets small.
+/// A capacity that repays the change: it saves a third of the documents, or makes large buckets
+/// small.
 fn better(simulated: &[Simulated], capacity: u64) -> Option<Simulated> {
     let now = simulated.iter().find(|of| of.capacity == capacity)?;
     let best = recommended(simulated)?;

@@ -142,7 +142,8 @@ async fn draw_heat(
     }))
 }
 
-/// The rows of a pipeline over the whole collection and `true`, or those over a sample, if counting takes too long.
+/// The rows of a pipeline over the whole collection and `true`, or those over a sample, if counting
+/// takes too long.
 async fn counted_or_sampled(
     source: &Source,
     stages: Vec<Document>,

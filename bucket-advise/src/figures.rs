@@ -13,7 +13,8 @@ pub(super) fn percent(part: u64, whole: u64) -> String {
     }
 }
 
-/// A share in percent, always with one digit after the point, as a column needs it. Only nothing is 0, and only all is
+/// A share in percent, always with one digit after the point, as a column needs it. Only nothing is
+/// 0, and only all is
 /// 100.
 pub(super) fn tenths(part: u64, whole: u64) -> String {
     let percent = part as f64 * 100.0 / whole.max(1) as f64;
@@ -66,7 +67,8 @@ pub(super) fn window(seconds: u64) -> String {
     format!("{}{unit}", seconds / length)
 }
 
-/// A table: each column as wide as its widest cell, numbers to the right, the last column to the left.
+/// A table: each column as wide as its widest cell, numbers to the right, the last column to the
+/// left.
 pub(super) fn table(rows: &[Vec<String>]) -> Vec<String> {
     let columns = rows.first().map_or(0, Vec::len);
     let width = |column: usize| {

@@ -3,10 +3,11 @@
 
 // From a collection that no struct describes to a verdict, its figures, and a struct.
 //
-// The rooms in order, none of which uses a later one: `shape` (and `scan`) add up the documents that
-// `source` reads; `kind` finds out what they are; `measure` makes facts of rows; `verdict` judges; `code`
-// writes the struct; `picture` holds what can be drawn; `report` writes the text, `page` the HTML. `examine`
-// is the only other room that asks the server. `annotated` and `drawn` are for the collections of a struct.
+// The rooms in order, none of which uses a later one: `shape` (and `scan`) add up the documents
+// that `source` reads; `kind` finds out what they are; `measure` makes facts of rows; `verdict`
+// judges; `code` writes the struct; `picture` holds what can be drawn; `report` writes the text,
+// `page` the HTML. `examine` is the only other room that asks the server. `annotated` and `drawn`
+// are for the collections of a struct.
 
 mod annotated;
 mod code;
@@ -96,14 +97,15 @@ struct AdviseArguments {
     /// The fields of the key, separated by commas
     #[arg(long, value_name = "FIELD,…", value_delimiter = ',')]
     key: Vec<String>,
-    /// The field with the time of an item; of documents with an array, also the one that tells their age
+    /// The field with the time of an item; of documents with an array, also the one that tells
+    /// their age
     #[arg(long, value_name = "FIELD")]
     time: Option<String>,
     /// The array that grows
     #[arg(long, value_name = "FIELD", conflicts_with = "key")]
     array: Option<String>,
-    /// How many items the application shows on a page; becomes the capacity, since a page that is one bucket is one
-    /// round trip
+    /// How many items the application shows on a page; becomes the capacity, since a page that is
+    /// one bucket is one round trip
     #[arg(long, value_name = "ITEMS", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     page: Option<u64>,
     /// How many documents to read
@@ -116,7 +118,8 @@ struct AdviseArguments {
     /// Write the report as a page, too, with pictures: one file that loads nothing
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Show values of the data: the largest keys, the `_id` of large documents; on the page also the texts of enums
+    /// Show values of the data: the largest keys, the `_id` of large documents; on the page also
+    /// the texts of enums
     #[arg(long)]
     values: bool,
     /// Print the struct alone

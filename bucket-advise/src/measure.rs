@@ -28,7 +28,8 @@ pub fn array_length(name: &str) -> Document {
     doc! { "$cond": [{ "$isArray": [&array] }, { "$size": &array }, 0] }
 }
 
-/// The value that `percent` of all do not exceed, of pairs of a value and how many have it, in order.
+/// The value that `percent` of all do not exceed, of pairs of a value and how many have it, in
+/// order.
 fn quantile(mut groups: impl Iterator<Item = (u64, u64)> + Clone, percent: f64) -> u64 {
     let all: u64 = groups.clone().map(|(_, number)| number).sum();
     let rank = (all as f64 * percent / 100.0).ceil() as u64;

@@ -35,7 +35,8 @@ pub(super) fn write(findings: &Findings) -> String {
     )
 }
 
-/// The page of a struct's collection as it is: the first line as a heading, and the others below the charts.
+/// The page of a struct's collection as it is: the first line as a heading, and the others below
+/// the charts.
 pub(super) fn write_stats(
     name: &str,
     namespace: &str,

@@ -42,7 +42,8 @@ pub(super) struct Scan {
 type FindTimes = fn(&[Document]) -> Option<BucketTimes>;
 
 impl Scan {
-    /// A scan that counts the values of this key, if it has fields, and follows the order of buckets.
+    /// A scan that counts the values of this key, if it has fields, and follows the order of
+    /// buckets.
     pub(super) fn of(key: &[String], find_times: FindTimes) -> Self {
         Self {
             key: key.to_vec(),
@@ -86,7 +87,8 @@ impl Scan {
         }
     }
 
-    /// Figures that depend on the order of buckets with these times, if every bucket was read, and could be counted.
+    /// Figures that depend on the order of buckets with these times, if every bucket was read, and
+    /// could be counted.
     pub(super) fn order_counts(&self, times: &BucketTimes) -> Option<OrderCounts> {
         let order = self.order.as_ref().filter(|_| self.is_all)?;
         order.counts(times)
@@ -135,7 +137,8 @@ pub(super) fn key_hash(document: &RawDocument, key: &[String]) -> u64 {
     value_hashes(document, key).fold(0, |all, hash| join(all, hash.unwrap_or(0)))
 }
 
-/// A hash of a document's key; `None` unless each field of the key is there, and neither a document nor an array.
+/// A hash of a document's key; `None` unless each field of the key is there, and neither a document
+/// nor an array.
 fn scalar_key_hash(document: &RawDocument, key: &[String]) -> Option<u64> {
     value_hashes(document, key).try_fold(0, |all, hash| Some(join(all, hash?)))
 }

@@ -61,7 +61,8 @@ impl DocumentShape {
         }
     }
 
-    /// The place of a field that is the document's field number `at`, which is the same in most documents.
+    /// The place of a field that is the document's field number `at`, which is the same in most
+    /// documents.
     fn place(&self, at: usize, name: &str) -> Option<usize> {
         let is_here = self.fields.get(at).is_some_and(|field| field.name == name);
         match is_here {
@@ -113,7 +114,8 @@ pub(super) fn fields(document: &RawDocument) -> impl Iterator<Item = (&str, RawB
     fields.map(|(name, value)| (name.as_ref(), value))
 }
 
-/// Whether a name cannot be that of a field: it is empty, or has a meaning of its own in updates and paths.
+/// Whether a name cannot be that of a field: it is empty, or has a meaning of its own in updates
+/// and paths.
 pub(super) fn is_odd(name: &str) -> bool {
     name.is_empty() || name.starts_with('$') || name.contains('.')
 }

@@ -172,7 +172,8 @@ impl Source {
         stats.contains_key("size").then(|| whole(stats, "size"))
     }
 
-    /// The rows of a pipeline over the whole collection; `None` if counting takes the server too long.
+    /// The rows of a pipeline over the whole collection; `None` if counting takes the server too
+    /// long.
     pub(super) async fn count(
         &self,
         stages: Vec<Document>,

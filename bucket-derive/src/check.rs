@@ -1,7 +1,7 @@
 //! Stage 3: the rules for a struct, one function for each, with the reason for it.
 //!
-//! Rules of several derives stand here and in `names`, `serde`, `readback` and `values`; the others stand
-//! with each derive.
+//! Rules of several derives stand here and in `names`, `serde`, `readback` and `values`; the others
+//! stand with each derive.
 
 pub(crate) mod bucket;
 pub(crate) mod names;
@@ -43,7 +43,8 @@ fn check_is_struct(input: &DeriveInput, derive: &Derive, errors: &mut Errors) ->
     false
 }
 
-/// A struct that is read from the database has nothing to borrow from, so it has no lifetime parameters.
+/// A struct that is read from the database has nothing to borrow from, so it has no lifetime
+/// parameters.
 fn check_lifetimes(input: &DeriveInput, derive: &Derive, errors: &mut Errors) {
     for param in &input.generics.params {
         if let GenericParam::Lifetime(lifetime) = param {
@@ -81,8 +82,8 @@ fn check_references<Part>(fields: &[Field<'_, Part>], derive: &Derive, errors: &
     }
 }
 
-/// Items and parents go from one task to another, and an `Rc` cannot. Without this rule the compiler
-/// would report it at every call.
+/// Items and parents go from one task to another, and an `Rc` cannot. Without this rule the
+/// compiler would report it at every call.
 fn check_shared<Part>(fields: &[Field<'_, Part>], derive: &Derive, errors: &mut Errors) {
     for field in fields.iter().filter(|field| guess::has_rc(&field.node.ty)) {
         let message = format!(

@@ -1,7 +1,7 @@
 //! The derives of `bucket-runtime`, which re-exports them with their documentation.
 //!
-//! Each derive has five stages: parse the attributes, build a model, check it, expand it, and, after
-//! an error, fall back to a stub. No stage uses a later one.
+//! Each derive has five stages: parse the attributes, build a model, check it, expand it, and,
+//! after an error, fall back to a stub. No stage uses a later one.
 //!
 //! `fuzz/` builds this crate as a plain library, hence the `cfg`s.
 
@@ -35,15 +35,16 @@ pub fn derive_bucket(input: TokenStream) -> TokenStream {
     bucket(input.into()).into()
 }
 
-/// Lets an array of a struct outgrow its document: see `bucket_runtime::Outlier`, which re-exports this
-/// derive.
+/// Lets an array of a struct outgrow its document: see `bucket_runtime::Outlier`, which re-exports
+/// this derive.
 #[cfg(not(fuzzing))]
 #[proc_macro_derive(Outlier, attributes(outlier, serde))]
 pub fn derive_outlier(input: TokenStream) -> TokenStream {
     outlier(input.into()).into()
 }
 
-/// Reads some fields of an item or a parent: see `bucket_runtime::Part`, which re-exports this derive.
+/// Reads some fields of an item or a parent: see `bucket_runtime::Part`, which re-exports this
+/// derive.
 #[cfg(not(fuzzing))]
 #[proc_macro_derive(Part, attributes(part, serde))]
 pub fn derive_part(input: TokenStream) -> TokenStream {

@@ -37,7 +37,8 @@ fn of_struct(input: &DeriveInput) -> Option<&Fields> {
     }
 }
 
-/// The fields that have names. `part` derives a field's part from its name and its serde attributes.
+/// The fields that have names. `part` derives a field's part from its name and its serde
+/// attributes.
 fn named<'a, Part>(
     fields: impl IntoIterator<Item = &'a Fields>,
     derive: &Derive,
@@ -70,8 +71,8 @@ impl<Part> Field<'_, Part> {
             .any(|key| self.serde.has(key))
     }
 
-    /// The attribute that leaves the value out, always or at times, if the value is read nevertheless and
-    /// has no default.
+    /// The attribute that leaves the value out, always or at times, if the value is read
+    /// nevertheless and has no default.
     pub(crate) fn left_out(&self, container: &serde_attr::Container) -> Option<&Entry> {
         // A flattened field has no default, and a field that is not read needs none.
         let is_flat = self.serde.has("flatten");

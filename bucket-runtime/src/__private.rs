@@ -94,8 +94,8 @@ pub fn first_too_long<I>(items: &[I], check: fn(&I) -> Option<TooLong>) -> Optio
     items.iter().find_map(check)
 }
 
-/// A type that serde writes and reads. Both have one message: a type that lacks one usually lacks the
-/// other.
+/// A type that serde writes and reads. Both have one message: a type that lacks one usually lacks
+/// the other.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be stored: serde has to write it, and to read it again",
     label = "this type, or one inside it, is not both `Serialize` and `Deserialize`",

@@ -1,7 +1,7 @@
-//! The calls of [`Buckets`] and [`Outliers`] before they are sent: they take settings, such as a session, and run
-//! when they are awaited. Most are a [`Call`], which [`Write`] and others are short for; reads that have many
-//! settings are builders of their own. Functions that ask for a future, such as `join_all` or `.instrument(span)`,
-//! take `trades.append(&trade).into_future()`.
+//! The calls of [`Buckets`] and [`Outliers`] before they are sent: they take settings, such as a
+//! session, and run when they are awaited. Most are a [`Call`], which [`Write`] and others are
+//! short for; reads that have many settings are builders of their own. Functions that ask for a
+//! future, such as `join_all` or `.instrument(span)`, take `trades.append(&trade).into_future()`.
 
 use std::future::IntoFuture;
 
@@ -58,8 +58,8 @@ pub use crate::{
     },
 };
 
-/// Implements `IntoFuture` for builders and, with the feature `sync`, `run`: both call `execute`, in a span
-/// with the name of the method.
+/// Implements `IntoFuture` for builders and, with the feature `sync`, `run`: both call `execute`,
+/// in a span with the name of the method.
 macro_rules! actions {
     ($($name:ident: $life:lifetime [$($generics:tt)*] $builder:ty => $output:ty;)+) => {$(
         impl<$($generics)*> IntoFuture for $builder {
@@ -67,15 +67,16 @@ macro_rules! actions {
             type IntoFuture = BoxFuture<$life, $output>;
 
             fn into_future(self) -> Self::IntoFuture {
-                // Boxed first, so that the compiler makes one span's future for each output, not for each call.
+                // Boxed first, so that the compiler makes one span's future for each output, not
+                // for each call.
                 call::run(call::span!($name), Box::pin(self.execute()), false)
             }
         }
 
         #[cfg(feature = "sync")]
         impl<$($generics)*> $builder {
-            /// Carries the call out, and blocks the thread until it is done. Needs the feature `sync`;
-            /// not for asynchronous code, see [`sync`](crate::sync).
+            /// Carries the call out, and blocks the thread until it is done. Needs the feature
+            /// `sync`; not for asynchronous code, see [`sync`](crate::sync).
             pub fn run(self) -> $output {
                 crate::sync::block_on(self.into_future())
             }
@@ -109,8 +110,8 @@ macro_rules! streams {
 
 #[cfg(feature = "sync")]
 impl<T, S, E> Call<'_, T, S, E> {
-    /// Carries the call out, and blocks the thread until it is done. Needs the feature `sync`; not for asynchronous
-    /// code, see [`sync`](crate::sync).
+    /// Carries the call out, and blocks the thread until it is done. Needs the feature `sync`; not
+    /// for asynchronous code, see [`sync`](crate::sync).
     pub fn run(self) -> Result<T, E> {
         crate::sync::block_on(self.into_future())
     }

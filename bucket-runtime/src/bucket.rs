@@ -35,8 +35,8 @@ pub type KeyRef<'k, T> = <<T as Bucket>::Key as Key>::Ref<'k>;
 )]
 pub trait Windowed: Bucket {}
 
-/// An item with a field that identifies it within its key. The derive implements it for a struct with a
-/// field that is marked with `#[bucket(unique)]`.
+/// An item with a field that identifies it within its key. The derive implements it for a struct
+/// with a field that is marked with `#[bucket(unique)]`.
 #[diagnostic::on_unimplemented(
     message = "no field of `{Self}` identifies an item",
     label = "none of its fields is `unique`",
@@ -119,11 +119,12 @@ pub trait Bucket: Sized + Send + Sync + 'static {
 
     /// The fields by their Rust names, for typed conditions: `Trade::FIELDS.quantity.gte(100)`.
     ///
-    /// Flattened fields, which have no name of their own, and fields that are not stored are missing
-    /// here.
+    /// Flattened fields, which have no name of their own, and fields that are not stored are
+    /// missing here.
     const FIELDS: Self::Fields;
 
-    /// The rollup that buckets keep: `()` unless the spec names some [rollups](BucketSpec::rollups).
+    /// The rollup that buckets keep: `()` unless the spec names some
+    /// [rollups](BucketSpec::rollups).
     type Rollups: RollupFields;
 
     /// The values of the fields in [`BucketSpec::rollups`], in that order; see
@@ -138,8 +139,8 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// The time for a time ordinal; `None` with `{#}`.
     fn time(&self) -> Option<DateTime>;
 
-    /// A field that is longer than its `max_len` (`#[bucket(max_len = …)]`), if there is one: the item
-    /// is then refused before anything is sent.
+    /// A field that is longer than its `max_len` (`#[bucket(max_len = …)]`), if there is one: the
+    /// item is then refused before anything is sent.
     fn too_long(&self) -> Option<TooLong> {
         None
     }
@@ -153,12 +154,13 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// Makes an item of its key and its element.
     fn from_parts(key: Self::Key, element: Self::Element) -> Self;
 
-    /// The stages that turn buckets back into flat items on the server, for pipelines of your own: one
-    /// document per item, with the key fields and then the other fields under their stored names, in the
-    /// order of the buckets and of the items in them.
+    /// The stages that turn buckets back into flat items on the server, for pipelines of your own:
+    /// one document per item, with the key fields and then the other fields under their stored
+    /// names, in the order of the buckets and of the items in them.
     ///
-    /// A `$match` on key fields after these stages costs no more than one before them: the server moves
-    /// it to the front (seen with `explain` on server 6.0), unless the struct has a flattened field.
+    /// A `$match` on key fields after these stages costs no more than one before them: the server
+    /// moves it to the front (seen with `explain` on server 6.0), unless the struct has a flattened
+    /// field.
     ///
     /// ```
     /// # use bucket_runtime::{Bucket, bson::doc};
@@ -183,15 +185,17 @@ pub trait Bucket: Sized + Send + Sync + 'static {
         unwind::unwind(&Self::SPEC)
     }
 
-    /// A validator for `createCollection` or `collMod`. With it, the server refuses whatever breaks G2
-    /// or a read, from the shell and from programs in any language. It requires that `count` is the
-    /// length of the array and within the capacity, and that the key fields have their stored types
-    /// (numbers of any type), as do the other fields of a bucket: window, rollups, time of the newest
-    /// item. It requires of the items only that those of a bucket differ in the `unique` field.
+    /// A validator for `createCollection` or `collMod`. With it, the server refuses whatever breaks
+    /// G2 or a read, from the shell and from programs in any language. It requires that `count` is
+    /// the length of the array and within the capacity, and that the key fields have their stored
+    /// types (numbers of any type), as do the other fields of a bucket: window, rollups, time of
+    /// the newest item. It requires of the items only that those of a bucket differ in the `unique`
+    /// field.
     ///
-    /// It never refuses what this library writes, provided that it is the struct's validator: when the
-    /// capacity, a rollup, `unique` or the expiry changes, the validator has to change with it. Use it
-    /// at `validationLevel: "moderate"`, so that older buckets that lack something accept further items.
+    /// It never refuses what this library writes, provided that it is the struct's validator: when
+    /// the capacity, a rollup, `unique` or the expiry changes, the validator has to change with it.
+    /// Use it at `validationLevel: "moderate"`, so that older buckets that lack something accept
+    /// further items.
     ///
     /// ```
     /// # use bucket_runtime::{Bucket, bson::doc};
@@ -215,8 +219,8 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// `collMod`, which needs the privilege for that, and waits while an index of the collection is
     /// being built; existing buckets are not checked.
     ///
-    /// One round trip if the collection is created, otherwise two or three. A dropped future leaves the
-    /// collection with the validator or as it was.
+    /// One round trip if the collection is created, otherwise two or three. A dropped future leaves
+    /// the collection with the validator or as it was.
     ///
     /// # Errors
     ///
@@ -244,8 +248,8 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     }
 
     /// The shard key for `shardCollection`, if you do not use
-    /// [`sharded`](crate::action::CreateCollections::sharded): the key fields, so that all buckets of a
-    /// key are on one shard.
+    /// [`sharded`](crate::action::CreateCollections::sharded): the key fields, so that all buckets
+    /// of a key are on one shard.
     ///
     /// ```
     /// # use bucket_runtime::{Bucket, bson::{DateTime, doc}};
@@ -260,7 +264,8 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     }
 
     /// The indexes that the struct's collection needs, for somebody else to create before
-    /// [`buckets`](Self::buckets) opens it: as models of the driver, and as text for MongoDB's shell.
+    /// [`buckets`](Self::buckets) opens it: as models of the driver, and as text for MongoDB's
+    /// shell.
     ///
     /// ```
     /// # use bucket_runtime::Bucket;
@@ -275,24 +280,25 @@ pub trait Bucket: Sized + Send + Sync + 'static {
         required::of_bucket(&Self::SPEC)
     }
 
-    /// Lists what breaks G2 to G5 in the struct's collection, and what else is not as the struct says: items that
-    /// cannot be read, items outside their time window, items of one bucket with the same `unique` value (the
-    /// index refuses those in two buckets), rollups that are not those of the items, gaps in the numbers of a
-    /// key, and missing indexes. The collection need not open: one whose keys have several open buckets does
-    /// not.
+    /// Lists what breaks G2 to G5 in the struct's collection, and what else is not as the struct
+    /// says: items that cannot be read, items outside their time window, items of one bucket with
+    /// the same `unique` value (the index refuses those in two buckets), rollups that are not those
+    /// of the items, gaps in the numbers of a key, and missing indexes. The collection need not
+    /// open: one whose keys have several open buckets does not.
     ///
-    /// It reads all buckets, with their items, as the primary has them and in bounded memory; then the open ones
-    /// once more; with `{#}` all ids once more (behind a `mongos`, whole buckets). Writers may be active; each
-    /// problem existed at one moment. Behind a `mongos`, missing indexes are those of one shard.
+    /// It reads all buckets, with their items, as the primary has them and in bounded memory; then
+    /// the open ones once more; with `{#}` all ids once more (behind a `mongos`, whole buckets).
+    /// Writers may be active; each problem existed at one moment. Behind a `mongos`, missing
+    /// indexes are those of one shard.
     ///
-    /// Sums of floats count as right if they are one of the sums that adding in another order gives. Where
-    /// a field is read back as another value than was stored, as by a `serde` function that rounds, its rollup
-    /// is one of other values, and counts as false.
+    /// Sums of floats count as right if they are one of the sums that adding in another order
+    /// gives. Where a field is read back as another value than was stored, as by a `serde` function
+    /// that rounds, its rollup is one of other values, and counts as false.
     ///
     /// # Errors
     ///
-    /// [`is_collection_missing`](crate::Error::is_collection_missing) if the collection does not exist,
-    /// [`is_capacity_mismatch`](crate::Error::is_capacity_mismatch) and the other errors of
+    /// [`is_collection_missing`](crate::Error::is_collection_missing) if the collection does not
+    /// exist, [`is_capacity_mismatch`](crate::Error::is_capacity_mismatch) and the other errors of
     /// [`buckets`](Self::buckets) about indexes, or the driver's.
     ///
     /// ```no_run
@@ -315,21 +321,23 @@ pub trait Bucket: Sized + Send + Sync + 'static {
         verifier::<Self>(collection.clone_with_type()).into_verified()
     }
 
-    /// Takes over a collection that other programs filled without the index `bucket_open`, and repairs
-    /// whatever needs no guessing: for each key (and time window) it seals all open buckets but the
-    /// newest; it corrects counts and `sealed`; it computes rollups from the items where they are something else;
-    /// and it deletes empty buckets, with `{#}` only open ones, since the others keep their places (`Empty`).
-    /// Returns how many problems of each kind it has repaired, and the remaining ones, whose
-    /// [remedies](crate::Problem::remedy) say what to do about them. No item changes.
+    /// Takes over a collection that other programs filled without the index `bucket_open`, and
+    /// repairs whatever needs no guessing: for each key (and time window) it seals all open buckets
+    /// but the newest; it corrects counts and `sealed`; it computes rollups from the items where
+    /// they are something else; and it deletes empty buckets, with `{#}` only open ones, since the
+    /// others keep their places (`Empty`). Returns how many problems of each kind it has repaired,
+    /// and the remaining ones, whose [remedies](crate::Problem::remedy) say what to do about them.
+    /// No item changes.
     ///
-    /// Writers may be active: each correction is one atomic update of a bucket that is still as it was
-    /// found. While one of the writers is unguarded it may open further buckets, so
-    /// [open](Self::buckets) the collection right afterwards, which creates the missing indexes. Repeating the
-    /// call does no harm; a dropped future leaves some problems repaired and others not.
+    /// Writers may be active: each correction is one atomic update of a bucket that is still as it
+    /// was found. While one of the writers is unguarded it may open further buckets, so
+    /// [open](Self::buckets) the collection right afterwards, which creates the missing indexes.
+    /// Repeating the call does no harm; a dropped future leaves some problems repaired and others
+    /// not.
     ///
     /// Round trips: twice those of [`verify`](Self::verify), and one for each thousand repaired
-    /// counts and seals, or for each key with several open buckets, two for each bucket that gets another
-    /// rollup, and one for all empty buckets.
+    /// counts and seals, or for each key with several open buckets, two for each bucket that gets
+    /// another rollup, and one for all empty buckets.
     ///
     /// # Errors
     ///
@@ -356,25 +364,26 @@ pub trait Bucket: Sized + Send + Sync + 'static {
         verifier::<Self>(collection.clone_with_type()).into_repaired()
     }
 
-    /// Computes the rollups of all buckets from their items, and writes those that are something else: for
-    /// fields that were marked with `sum`, `min` or `max` after items had been stored, or after another
-    /// program changed items by hand. No item changes, and writers may be active.
+    /// Computes the rollups of all buckets from their items, and writes those that are something
+    /// else: for fields that were marked with `sum`, `min` or `max` after items had been stored, or
+    /// after another program changed items by hand. No item changes, and writers may be active.
     ///
-    /// First replace all programs that do not know the field yet. What they append afterwards leaves rollups
-    /// incomplete again, which reads notice; but an edit or a removal by them can leave a rollup that is false
-    /// and looks complete, which only [`verify`](Self::verify) sees.
+    /// First replace all programs that do not know the field yet. What they append afterwards
+    /// leaves rollups incomplete again, which reads notice; but an edit or a removal by them can
+    /// leave a rollup that is false and looks complete, which only [`verify`](Self::verify) sees.
     ///
-    /// Each rollup is written by one atomic update, on condition that the bucket's items are still those that
-    /// were read; otherwise they are read again. After an error, a dropped future or a killed program some
-    /// buckets are done: call it again, and it writes only what is still wrong.
+    /// Each rollup is written by one atomic update, on condition that the bucket's items are still
+    /// those that were read; otherwise they are read again. After an error, a dropped future or a
+    /// killed program some buckets are done: call it again, and it writes only what is still wrong.
     ///
-    /// Round trips: one for each thousand buckets (more if these exceed 16 MB), and two for each bucket that
-    /// gets another rollup. It holds the ids of a thousand buckets, and one batch of the driver.
+    /// Round trips: one for each thousand buckets (more if these exceed 16 MB), and two for each
+    /// bucket that gets another rollup. It holds the ids of a thousand buckets, and one batch of
+    /// the driver.
     ///
     /// # Errors
     ///
-    /// [`is_collection_missing`](crate::Error::is_collection_missing), or the driver's. Buckets whose items
-    /// cannot be read, or whose sums no rollup can hold, are no error: they are in
+    /// [`is_collection_missing`](crate::Error::is_collection_missing), or the driver's. Buckets
+    /// whose items cannot be read, or whose sums no rollup can hold, are no error: they are in
     /// [`left`](crate::RollupProgress::left).
     ///
     /// ```no_run
@@ -399,21 +408,25 @@ pub trait Bucket: Sized + Send + Sync + 'static {
         RebuildRollups::new(verifier::<Self>(collection.clone_with_type()))
     }
 
-    /// Changes the struct's collection to the struct's capacity. Handles of the old capacity, in any process, then get
-    /// an [error](crate::Error::is_index_missing), with nothing stored, until they are opened again; with
-    /// [`stored_capacity`](crate::action::OpenBuckets::stored_capacity) a program of either version can open them.
+    /// Changes the struct's collection to the struct's capacity. Handles of the old capacity, in
+    /// any process, then get an [error](crate::Error::is_index_missing), with nothing stored, until
+    /// they are opened again; with [`stored_capacity`](crate::action::OpenBuckets::stored_capacity)
+    /// a program of either version can open them.
     ///
-    /// Items keep their order. Full buckets stay as they are, and so do larger ones if the capacity is lowered; open
-    /// ones are sealed as they are, so each key goes on with a new bucket. To divide all items anew, or to change the
-    /// capacity while no program may pause, use [`migrate_from`](Self::migrate_from). A collection that has the
-    /// struct's [validator](Self::validator) at another capacity gets the new one.
+    /// Items keep their order. Full buckets stay as they are, and so do larger ones if the capacity
+    /// is lowered; open ones are sealed as they are, so each key goes on with a new bucket. To
+    /// divide all items anew, or to change the capacity while no program may pause, use
+    /// [`migrate_from`](Self::migrate_from). A collection that has the struct's
+    /// [validator](Self::validator) at another capacity gets the new one.
     ///
-    /// Some ten round trips, two of which pass over the collection, and one that creates the index under another name.
-    /// Appends are refused meanwhile; a collection that has the capacity takes one round trip. Do not load
-    /// (`append_many`, `import_flat`) meanwhile: whole buckets are planned before they are written, with the old size.
+    /// Some ten round trips, two of which pass over the collection, and one that creates the index
+    /// under another name. Appends are refused meanwhile; a collection that has the capacity takes
+    /// one round trip. Do not load (`append_many`, `import_flat`) meanwhile: whole buckets are
+    /// planned before they are written, with the old size.
     ///
-    /// After a dropped future or a killed program call it again, which finishes the change; until then appends and
-    /// openings are refused with [`is_index_missing`](crate::Error::is_index_missing).
+    /// After a dropped future or a killed program call it again, which finishes the change; until
+    /// then appends and openings are refused with
+    /// [`is_index_missing`](crate::Error::is_index_missing).
     ///
     /// # Errors
     ///
@@ -435,58 +448,62 @@ pub trait Bucket: Sized + Send + Sync + 'static {
         Self::change_capacity_in(db.collection::<Self>(Self::SPEC.collection))
     }
 
-    /// Changes a collection of your choice. Otherwise like [`change_capacity`](Self::change_capacity).
+    /// Changes a collection of your choice. Otherwise like
+    /// [`change_capacity`](Self::change_capacity).
     fn change_capacity_in<C: Send + Sync>(collection: Collection<C>) -> Call<'static, ()> {
         change_capacity::<Self>(collection.clone_with_type())
     }
 
     /// Moves the items of another struct's collection into this struct's, which becomes another
     /// collection: for what cannot [change in place](crate::guide::versions), such as the key, the
-    /// ordinal or the windows. The closure makes each item; its key, time and everything else may be new.
-    /// The old collection does not change. With `impl From<OldTrade> for Trade` name the old struct, which
-    /// the compiler cannot infer: `Trade::migrate_from::<OldTrade>(&db, Trade::from)`.
+    /// ordinal or the windows. The closure makes each item; its key, time and everything else may
+    /// be new. The old collection does not change. With `impl From<OldTrade> for Trade` name the
+    /// old struct, which the compiler cannot infer:
+    /// `Trade::migrate_from::<OldTrade>(&db, Trade::from)`.
     ///
     /// The old program may append meanwhile: the call follows the change stream, and stores what is
-    /// appended to buckets that it has copied. With [`until`](crate::action::Migrate::until) it follows the
-    /// writers until your future says that they are replaced; without, until everything is copied. The items
-    /// of a new key are in the order of the old buckets' ids, and within a bucket in the order in which they
-    /// were appended; what is appended while the call runs comes after the items that were copied before. So
-    /// the items of an old key, or window, stay in order.
+    /// appended to buckets that it has copied. With [`until`](crate::action::Migrate::until) it
+    /// follows the writers until your future says that they are replaced; without, until everything
+    /// is copied. The items of a new key are in the order of the old buckets' ids, and within a
+    /// bucket in the order in which they were appended; what is appended while the call runs comes
+    /// after the items that were copied before. So the items of an old key, or window, stay in
+    /// order.
     ///
-    /// Items that were copied may not be changed or removed until the call is done, and nobody may write
-    /// to the new collection. At the end the call counts the items of the old collection, reads the whole
-    /// new one, and compares the number and a sum over all keys and values with those of the items that
-    /// the closure made.
+    /// Items that were copied may not be changed or removed until the call is done, and nobody may
+    /// write to the new collection. At the end the call counts the items of the old collection,
+    /// reads the whole new one, and compares the number and a sum over all keys and values with
+    /// those of the items that the closure made.
     ///
-    /// Round trips: one transaction for each 500 buckets or 4 MB. One command fills its open buckets and
-    /// one inserts the new ones; up to four read the old buckets and what the new collection holds (with
-    /// `{#}` and windows two more per hundred keys or windows, behind a `mongos` one for each). Where the
-    /// server refuses that, since the items of one moment have filled earlier buckets, each new bucket takes
-    /// up to three. Each transaction also records the progress in the collection `bucket_progress`, so each
-    /// item is stored once. After a dropped future or a killed program, call it again: it resumes from the
-    /// record, at the latest when the server aborts the transaction that was running
-    /// (`transactionLifetimeLimitSeconds`, a minute by default). To start from the beginning, drop the new
-    /// collection.
+    /// Round trips: one transaction for each 500 buckets or 4 MB. One command fills its open
+    /// buckets and one inserts the new ones; up to four read the old buckets and what the new
+    /// collection holds (with `{#}` and windows two more per hundred keys or windows, behind a
+    /// `mongos` one for each). Where the server refuses that, since the items of one moment have
+    /// filled earlier buckets, each new bucket takes up to three. Each transaction also records the
+    /// progress in the collection `bucket_progress`, so each item is stored once. After a dropped
+    /// future or a killed program, call it again: it resumes from the record, at the latest when
+    /// the server aborts the transaction that was running (`transactionLifetimeLimitSeconds`, a
+    /// minute by default). To start from the beginning, drop the new collection.
     ///
-    /// Needs a replica set (one member is enough) or a cluster. A cluster shows an event when every shard
-    /// has written something later, as an idle one does after ten seconds (`periodicNoopIntervalSecs`); the
-    /// call waits for some events.
+    /// Needs a replica set (one member is enough) or a cluster. A cluster shows an event when every
+    /// shard has written something later, as an idle one does after ten seconds
+    /// (`periodicNoopIntervalSecs`); the call waits for some events.
     ///
     /// # Errors
     ///
-    /// [`is_key_taken`](crate::Error::is_key_taken) if the new collection holds anything when the call begins, or when it
-    /// stores its first items, since another call has ended meanwhile; but if it holds exactly the items of the old one,
-    /// an earlier call has ended, and the output is their number;
-    /// [`is_migrated_item_changed`](crate::Error::is_migrated_item_changed);
+    /// [`is_key_taken`](crate::Error::is_key_taken) if the new collection holds anything when the
+    /// call begins, or when it stores its first items, since another call has ended meanwhile; but
+    /// if it holds exactly the items of the old one, an earlier call has ended, and the output is
+    /// their number; [`is_migrated_item_changed`](crate::Error::is_migrated_item_changed);
     /// [`is_unverified`](crate::Error::is_unverified), after which a further call verifies again;
-    /// [`is_deserialize`](crate::Error::is_deserialize) for an item that the old struct cannot read;
-    /// those of [`append`](crate::Buckets::append) for an item that the new one may not hold;
+    /// [`is_deserialize`](crate::Error::is_deserialize) for an item that the old struct cannot
+    /// read; those of [`append`](crate::Buckets::append) for an item that the new one may not hold;
     /// [`is_not_unique`](crate::Error::is_not_unique) for two with the same identity;
-    /// [`is_history_lost`](crate::Error::is_history_lost) if a further call comes after the oplog has lost
-    /// the events since; [`is_import_overtaken`](crate::Error::is_import_overtaken). What was stored stays.
+    /// [`is_history_lost`](crate::Error::is_history_lost) if a further call comes after the oplog
+    /// has lost the events since; [`is_import_overtaken`](crate::Error::is_import_overtaken). What
+    /// was stored stays.
     ///
-    /// Two structs with one collection are an error of `cargo build`, not yet of `cargo check`: only a build
-    /// puts both into this function.
+    /// Two structs with one collection are an error of `cargo build`, not yet of `cargo check`:
+    /// only a build puts both into this function.
     ///
     /// ```no_run
     /// use bucket_runtime::{Bucket, bson::DateTime, mongodb::Database};
@@ -526,24 +543,26 @@ pub trait Bucket: Sized + Send + Sync + 'static {
         Migrate::new(db, convert)
     }
 
-    /// Opens the struct's collection: awaiting it gives the [`Buckets`](crate::Buckets) to append to and
-    /// read from.
+    /// Opens the struct's collection: awaiting it gives the [`Buckets`](crate::Buckets) to append
+    /// to and read from.
     ///
-    /// It makes sure that the index `bucket_open`, on which all guarantees depend, and the indexes that
-    /// the struct asks for exist, and that the server supports what the protocol needs. It compares the struct
-    /// with the collection's indexes and one of its buckets: a struct that knows less than these is refused.
-    /// Four round trips if the indexes exist, and up to eight if some have to be created. Behind a `mongos`, which
-    /// lists only one shard's indexes, it takes five, since it requests them again.
+    /// It makes sure that the index `bucket_open`, on which all guarantees depend, and the indexes
+    /// that the struct asks for exist, and that the server supports what the protocol needs. It
+    /// compares the struct with the collection's indexes and one of its buckets: a struct that
+    /// knows less than these is refused. Four round trips if the indexes exist, and up to eight if
+    /// some have to be created. Behind a `mongos`, which lists only one shard's indexes, it takes
+    /// five, since it requests them again.
     ///
     /// # Errors
     ///
-    /// [`is_index_conflict`](crate::Error::is_index_conflict) for another struct's collection, and for a
-    /// `unique` field or a rollup that this struct does not know: [the guide](crate::guide::versions) says in
-    /// which order to deploy one; [`is_deserialize`](crate::Error::is_deserialize) for buckets made by hand;
+    /// [`is_index_conflict`](crate::Error::is_index_conflict) for another struct's collection, and
+    /// for a `unique` field or a rollup that this struct does not know: [the
+    /// guide](crate::guide::versions) says in which order to deploy one;
+    /// [`is_deserialize`](crate::Error::is_deserialize) for buckets made by hand;
     /// [`is_unsupported`](crate::Error::is_unsupported),
     /// [`is_shard_key_conflict`](crate::Error::is_shard_key_conflict),
-    /// [`is_index_missing`](crate::Error::is_index_missing) if the user may not create indexes, or while the capacity
-    /// [changes](Self::change_capacity),
+    /// [`is_index_missing`](crate::Error::is_index_missing) if the user may not create indexes, or
+    /// while the capacity [changes](Self::change_capacity),
     /// [`is_capacity_mismatch`](crate::Error::is_capacity_mismatch),
     /// [`is_expiry_mismatch`](crate::Error::is_expiry_mismatch),
     /// [`is_several_open`](crate::Error::is_several_open),
@@ -553,8 +572,8 @@ pub trait Bucket: Sized + Send + Sync + 'static {
         Self::buckets_in(db.collection::<Self>(Self::SPEC.collection))
     }
 
-    /// Opens the buckets in a collection of your choice, with the read preference and the concerns of
-    /// that handle. Otherwise like [`buckets`](Self::buckets).
+    /// Opens the buckets in a collection of your choice, with the read preference and the concerns
+    /// of that handle. Otherwise like [`buckets`](Self::buckets).
     fn buckets_in<C: Send + Sync>(collection: Collection<C>) -> OpenBuckets<Self> {
         OpenBuckets::new(collection.clone_with_type())
     }

@@ -17,8 +17,8 @@ use crate::{
 ///
 /// Opened by [`Bucket::buckets`]. A handle is cheap to clone, so tasks can share it.
 ///
-/// Every call is a builder that does nothing until it is awaited, and takes an optional session before
-/// that: `trades.append(&trade).session(&mut session).await?`.
+/// Every call is a builder that does nothing until it is awaited, and takes an optional session
+/// before that: `trades.append(&trade).session(&mut session).await?`.
 pub struct Buckets<T> {
     pub(crate) writer: Writer,
     item: PhantomData<fn() -> T>,
@@ -52,8 +52,8 @@ impl<T: Bucket> Buckets<T> {
         }
     }
 
-    /// A filter for all buckets of a key, for commands of your own on [`collection`](Self::collection):
-    /// a range of ids, which the `_id` index answers.
+    /// A filter for all buckets of a key, for commands of your own on
+    /// [`collection`](Self::collection): a range of ids, which the `_id` index answers.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets, KeyRef};

@@ -170,8 +170,8 @@ impl Error {
         }
     }
 
-    /// Whether the server refused a statement, perhaps because of a single item. A write that may have
-    /// been stored is not refused: it must not be sent again.
+    /// Whether the server refused a statement, perhaps because of a single item. A write that may
+    /// have been stored is not refused: it must not be sent again.
     pub(crate) fn is_refusal(&self) -> bool {
         match self.0.kind {
             _ if self.0.maybe_stored => false,
@@ -217,8 +217,8 @@ impl Error {
         }
     }
 
-    /// The commands of MongoDB's shell that create the indexes that the collection lacks, if that is the
-    /// error.
+    /// The commands of MongoDB's shell that create the indexes that the collection lacks, if that
+    /// is the error.
     pub fn missing_indexes(&self) -> &[String] {
         match &self.0.kind {
             Kind::MissingIndexes(commands) => commands,
@@ -226,19 +226,20 @@ impl Error {
         }
     }
 
-    /// Whether the user lacks a privilege that the call needs; the text names it. The server carried out
-    /// nothing of the refused command.
+    /// Whether the user lacks a privilege that the call needs; the text names it. The server
+    /// carried out nothing of the refused command.
     pub fn is_unauthorized(&self) -> bool {
         (self.driver()).is_some_and(|error| is_code(error, Code::Unauthorized))
     }
 
-    /// Whether the item of the failed call may have been stored anyway; for several items, whether any
-    /// beyond those that [`stored`](Self::stored) counts may have been.
+    /// Whether the item of the failed call may have been stored anyway; for several items, whether
+    /// any beyond those that [`stored`](Self::stored) counts may have been.
     ///
-    /// `false` is a promise: nothing else was stored, and sending the item again cannot store it twice.
-    /// `true` means that there is no proof. The answer was lost (a cut connection, a primary that
-    /// stepped down), it says that the write was interrupted (a killed operation, a time limit), or it
-    /// says that the write concern was not reached. Check before you send the item again.
+    /// `false` is a promise: nothing else was stored, and sending the item again cannot store it
+    /// twice. `true` means that there is no proof. The answer was lost (a cut connection, a primary
+    /// that stepped down), it says that the write was interrupted (a killed operation, a time
+    /// limit), or it says that the write concern was not reached. Check before you send the item
+    /// again.
     ///
     /// For a call that changes, removes or creates something, it says whether any of that may have
     /// happened.
@@ -268,9 +269,9 @@ impl StdError for Error {
     }
 }
 
-/// For `?` in the closures of the driver's `and_run`, which retries a transaction if the error has the
-/// label `TransientTransactionError`. The result is the driver's own error with its labels, if there was
-/// one, else a custom error that holds ours.
+/// For `?` in the closures of the driver's `and_run`, which retries a transaction if the error has
+/// the label `TransientTransactionError`. The result is the driver's own error with its labels, if
+/// there was one, else a custom error that holds ours.
 impl From<Error> for DriverError {
     fn from(error: Error) -> Self {
         match error.0.source {

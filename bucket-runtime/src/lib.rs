@@ -38,13 +38,13 @@
 //! # }
 //! ```
 //!
-//! The **[guide]** has a page for each task; begin with [`guide::getting_started`]. All attributes are
-//! described at the derives, all calls are listed in [`guide::calls`], the guarantees (G1 to G6, O1 to
-//! O5) in [`guide::how_it_is_proved`], and the limits in [`guide::limits`].
+//! The **[guide]** has a page for each task; begin with [`guide::getting_started`]. All attributes
+//! are described at the derives, all calls are listed in [`guide::calls`], the guarantees (G1 to
+//! G6, O1 to O5) in [`guide::how_it_is_proved`], and the limits in [`guide::limits`].
 //!
-//! The driver, [`mongodb`], and its [`bson`] are re-exported, in whichever of `bson` 2 and 3 the driver
-//! is built with. With the feature `sync`, every call has `.run()`, which blocks the thread, beside
-//! `.await`.
+//! The driver, [`mongodb`], and its [`bson`] are re-exported, in whichever of `bson` 2 and 3 the
+//! driver is built with. With the feature `sync`, every call has `.run()`, which blocks the thread,
+//! beside `.await`.
 //!
 //! [bucket pattern]: https://www.mongodb.com/docs/manual/data-modeling/design-patterns/group-data/bucket-pattern/
 //! [outlier pattern]: https://www.mongodb.com/docs/manual/data-modeling/design-patterns/group-data/outlier-pattern/

@@ -6,12 +6,14 @@ use crate::read::part::PartReader;
 
 /// Some fields of a struct, for reads that need no others: the server sends only these.
 ///
-/// Derive it, and read with `parts`. A field has the name and the type of a field of the whole struct, which the
-/// compiler checks, and is read as that one is: under the same stored name and its aliases, by the same `with`, and
-/// with the same default. Key fields of a bucket may be among the fields.
+/// Derive it, and read with `parts`. A field has the name and the type of a field of the whole
+/// struct, which the compiler checks, and is read as that one is: under the same stored name and
+/// its aliases, by the same `with`, and with the same default. Key fields of a bucket may be among
+/// the fields.
 ///
-/// Serde attributes of the part itself say how serde writes it, for example as JSON. Those that only say how
-/// serde reads (`default`, `alias` and the like) are refused, since they would do nothing.
+/// Serde attributes of the part itself say how serde writes it, for example as JSON. Those that
+/// only say how serde reads (`default`, `alias` and the like) are refused, since they would do
+/// nothing.
 ///
 /// ```no_run
 /// use bucket_runtime::{Bucket, Part, bson::DateTime};
@@ -46,9 +48,9 @@ use crate::read::part::PartReader;
 /// ```
 ///
 /// The whole struct derives [`Bucket`](crate::Bucket), as here, [`Outlier`](crate::Outlier), for
-/// [parents](crate::action::Find::parts), or [`Fields`](trait@crate::Fields), for the
-/// [items of a parent](crate::action::ParentItems::parts). Where it derives several of them, the part is one of a
-/// bucket's items or, failing that, of a parent.
+/// [parents](crate::action::Find::parts), or [`Fields`](trait@crate::Fields), for the [items of a
+/// parent](crate::action::ParentItems::parts). Where it derives several of them, the part is one of
+/// a bucket's items or, failing that, of a parent.
 ///
 /// You can also write by hand what the derive writes:
 ///

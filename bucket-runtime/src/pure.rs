@@ -1,4 +1,5 @@
-//! Pure functions on the way of a call: what the benchmark `instructions` counts. And a switch for another benchmark.
+//! Pure functions on the way of a call: what the benchmark `instructions` counts. And a switch for
+//! another benchmark.
 #![allow(missing_docs, reason = "no part of the public interface")]
 
 use mongodb::bson::{Bson, Document, RawDocument};

@@ -1,5 +1,5 @@
-//! Facts and types known at compile time: a struct's attributes, keys, times, id text, sizes, and the
-//! names of fields and indexes. Nothing here knows a command.
+//! Facts and types known at compile time: a struct's attributes, keys, times, id text, sizes, and
+//! the names of fields and indexes. Nothing here knows a command.
 
 pub(crate) mod id;
 pub(crate) mod key;

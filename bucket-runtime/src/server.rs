@@ -133,14 +133,16 @@ impl Server {
         self.deployment.get().is_none_or(|known| known.is_sharded())
     }
 
-    /// Whether the error says that an update was ended with its index, before it has changed anything.
+    /// Whether the error says that an update was ended with its index, before it has changed
+    /// anything.
     pub(crate) fn was_broken_off(&self, error: &DriverError) -> bool {
         let known = self.deployment.get();
         is_killed(error) && known.is_some_and(|known| known.breaks_off_before_writing())
     }
 
-    /// The key's buckets with these ids, so that the `_id` index alone finds them. A `mongos` needs the
-    /// key fields, too: otherwise it would ask all shards, and these read the documents in any case.
+    /// The key's buckets with these ids, so that the `_id` index alone finds them. A `mongos` needs
+    /// the key fields, too: otherwise it would ask all shards, and these read the documents in any
+    /// case.
     pub(crate) fn by_ids(&self, scope: &KeyScope, ids: Document) -> Document {
         match self.is_sharded() {
             true => scope.with_key(ids),

@@ -51,8 +51,8 @@ use crate::read::{
     watch::{WatchStream, WatchToken},
 };
 
-/// Runs the tasks of the calls. Like the driver's own runtime it never shuts down, so a handle works as
-/// long as the program runs.
+/// Runs the tasks of the calls. Like the driver's own runtime it never shuts down, so a handle
+/// works as long as the program runs.
 static RUNTIME: LazyLock<Runtime> =
     LazyLock::new(|| Runtime::new().expect("the threads that carry out blocking calls"));
 
@@ -83,8 +83,8 @@ pub fn client(blocking: &mongodb::sync::Client) -> Result<Client> {
 
 /// The values of a stream as an iterator: each step blocks the thread until the next value arrives.
 ///
-/// It holds what the stream holds, one batch of the driver at a time. Dropping it closes the server's
-/// cursor.
+/// It holds what the stream holds, one batch of the driver at a time. Dropping it closes the
+/// server's cursor.
 ///
 /// ```no_run
 /// # use bucket_runtime::{Bucket, Buckets, KeyRef};

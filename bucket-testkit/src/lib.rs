@@ -28,8 +28,9 @@
 //!
 //! # As a program
 //!
-//! `cargo run --package bucket-testkit`, or `bucket-testkit` once it is installed, starts a server, prints its
-//! connection string, and keeps it until the program is stopped. `-- 8.2-cluster` starts the one of that name.
+//! `cargo run --package bucket-testkit`, or `bucket-testkit` once it is installed, starts a server,
+//! prints its connection string, and keeps it until the program is stopped. `-- 8.2-cluster` starts
+//! the one of that name.
 //!
 //! # Which server
 //!
@@ -121,10 +122,9 @@ pub use test::{Fixture, Test};
 /// }
 /// ```
 ///
-/// The test takes up to four parameters, each of a type that is a [`Fixture`]:
-/// a `Database`, its `Client`, the `&'static Server`, or a type of your own. It returns nothing or a
-/// `Result`. It runs in a tokio runtime of its own, of one thread, and needs no
-/// `#[tokio::test]`.
+/// The test takes up to four parameters, each of a type that is a [`Fixture`]: a `Database`, its
+/// `Client`, the `&'static Server`, or a type of your own. It returns nothing or a `Result`. It
+/// runs in a tokio runtime of its own, of one thread, and needs no `#[tokio::test]`.
 ///
 /// All tests of a binary share one server, the one of [`Server::shared`]. (Under
 /// cargo-nextest, each test is a process, and has a server for itself.) The data

@@ -1,4 +1,5 @@
-//! Starts a throw-away server, prints its connection string, and keeps it until this program is stopped.
+//! Starts a throw-away server, prints its connection string, and keeps it until this program is
+//! stopped.
 
 use std::{env, process::ExitCode, thread};
 

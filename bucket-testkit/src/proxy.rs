@@ -43,11 +43,11 @@ pub enum Fate {
     Hold,
 }
 
-/// A line between clients and a server on which commands and answers get lost, so that tests can see what an
-/// application does then.
+/// A line between clients and a server on which commands and answers get lost, so that tests can
+/// see what an application does then.
 ///
-/// The driver repeats most commands once after a broken connection. So a single cut goes unnoticed, and two in a row
-/// leave a write in doubt: it failed, and is maybe stored.
+/// The driver repeats most commands once after a broken connection. So a single cut goes unnoticed,
+/// and two in a row leave a write in doubt: it failed, and is maybe stored.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -85,7 +85,8 @@ struct Plan {
 type InFlight = Mutex<(i32, Fate)>;
 
 impl Proxy {
-    /// Starts a proxy for the primary of the server with this connection string. It ends with the tokio runtime.
+    /// Starts a proxy for the primary of the server with this connection string. It ends with the
+    /// tokio runtime.
     ///
     /// # Errors
     ///
@@ -144,8 +145,8 @@ impl Proxy {
         Ok(client.database(name))
     }
 
-    /// The fates of the next commands that contain this text in their first two thousand bytes: the name of a
-    /// command, say, or of a collection. All others pass.
+    /// The fates of the next commands that contain this text in their first two thousand bytes: the
+    /// name of a command, say, or of a collection. All others pass.
     ///
     /// ```no_run
     /// # use bucket_testkit::{Fate, Proxy};
@@ -162,10 +163,11 @@ impl Proxy {
         };
     }
 
-    /// Lets this share of the commands that write meet a fault, by this seed. A third of them are slow, by up to 50
-    /// milliseconds, so that other writers overtake them. A third are cut off once, before or after the server has
-    /// carried them out; what the driver repeats is done all the same. And a third are left in doubt: carried out
-    /// or not, and the repetition is cut off, too.
+    /// Lets this share of the commands that write meet a fault, by this seed. A third of them are
+    /// slow, by up to 50 milliseconds, so that other writers overtake them. A third are cut off
+    /// once, before or after the server has carried them out; what the driver repeats is done all
+    /// the same. And a third are left in doubt: carried out or not, and the repetition is cut off,
+    /// too.
     pub fn fail_at_random(&self, seed: u64, share: f64) {
         *self.plan() = Plan {
             faults: Some(Faults::new(seed, share)),
@@ -178,7 +180,8 @@ impl Proxy {
         *self.plan() = Plan::default();
     }
 
-    /// How many commands have contained the text of [`next`](Self::next) since then, or have met a fault at random.
+    /// How many commands have contained the text of [`next`](Self::next) since then, or have met a
+    /// fault at random.
     pub fn met(&self) -> usize {
         self.plan().met
     }

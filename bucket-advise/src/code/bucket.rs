@@ -64,7 +64,8 @@ pub(super) fn attribute(name: &str, arguments: &[String]) -> Vec<String> {
     lines
 }
 
-/// The type of a key field, of the time or of the field that tells items apart, and the attribute; others are ordinary.
+/// The type of a key field, of the time or of the field that tells items apart, and the attribute;
+/// others are ordinary.
 fn special(types: &mut Types, member: &Member<'_>, plan: &BucketPlan<'_>) -> Option<Special> {
     let words = plan.settings.words.get(&member.name);
     let inner = plan.settings.inner_paths.get(&member.name);

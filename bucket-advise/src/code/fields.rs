@@ -68,8 +68,8 @@ pub(super) fn idents(members: &[Member<'_>]) -> Vec<String> {
         .collect()
 }
 
-/// The lines of the fields, and the rule by which they are renamed. `special` knows the fields that the
-/// pattern decides.
+/// The lines of the fields, and the rule by which they are renamed. `special` knows the fields that
+/// the pattern decides.
 pub(super) fn write(
     types: &mut Types,
     members: &[Member<'_>],

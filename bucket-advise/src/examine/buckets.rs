@@ -65,8 +65,8 @@ pub(super) async fn judge<'s>(
     Ok(buckets::judge(&facts))
 }
 
-/// The number in the only row of a count, or zero without a row; `None` if it is not to be counted, or takes the
-/// server too long.
+/// The number in the only row of a count, or zero without a row; `None` if it is not to be counted,
+/// or takes the server too long.
 async fn number(
     source: &Source,
     stages: Option<Vec<Document>>,

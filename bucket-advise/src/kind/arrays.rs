@@ -14,7 +14,8 @@ const SHORT: u64 = 10;
 /// A name that is empty, contains a point or begins with a dollar sign.
 const ODD: &str = "a name that has another meaning in updates and paths";
 
-/// An array that may grow: its length differs from document to document, or it is large in all of them.
+/// An array that may grow: its length differs from document to document, or it is large in all of
+/// them.
 #[derive(Debug, PartialEq)]
 pub(crate) struct GrowingArray {
     pub(crate) name: String,
@@ -30,7 +31,8 @@ pub(crate) struct ArrayLayout {
 }
 
 impl ArrayLayout {
-    /// The layout of this array; the user may have named a field with a time, of documents or of items.
+    /// The layout of this array; the user may have named a field with a time, of documents or of
+    /// items.
     pub(crate) fn of(
         shape: &DocumentShape,
         array: String,
@@ -123,8 +125,9 @@ fn growing(field: &FieldShape) -> Option<(&FieldShape, u64)> {
     is_growing.then_some((field, longest))
 }
 
-/// The time that tells since when documents grow: the one that the user has named, that of an `ObjectId`, or a date
-/// of the documents or of the items, the earliest of those whose names say so.
+/// The time that tells since when documents grow: the one that the user has named, that of an
+/// `ObjectId`, or a date of the documents or of the items, the earliest of those whose names say
+/// so.
 fn since(shape: &DocumentShape, array: &str, named: Option<&String>) -> Option<Since> {
     let items = shape.get(array).and_then(|value| value.items.as_deref());
     let item = items.and_then(|items| items.document.as_deref());

@@ -6,7 +6,8 @@ use bucket_runtime::bson::{Bson, DateTime, Document};
 
 use crate::scan::order::BucketTimes;
 
-/// So many of a hundred examples must be made in one way; a few may hold escaped texts or a stray document.
+/// So many of a hundred examples must be made in one way; a few may hold escaped texts or a stray
+/// document.
 const MIN_PERCENT: usize = 90;
 
 /// Fields that every bucket of this library can have.
@@ -76,7 +77,8 @@ impl IdOrdinal {
     }
 }
 
-/// Where the buckets hold the times of their items, if the documents are buckets whose ids name a time.
+/// Where the buckets hold the times of their items, if the documents are buckets whose ids name a
+/// time.
 pub(crate) fn times(examples: &[Document]) -> Option<BucketTimes> {
     find(examples)?.times()
 }

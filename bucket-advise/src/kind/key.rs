@@ -22,13 +22,15 @@ const MEASURES: [&str; 18] = [
 /// A field that has no more distinct values is a state or a group rather than a key.
 const FEW_VALUES: usize = 8;
 
-/// The number of documents that each value of a number has on average, if nothing marks it as a key; in a sample, two.
+/// The number of documents that each value of a number has on average, if nothing marks it as a
+/// key; in a sample, two.
 const REPEATED: u64 = 5;
 
 /// Names that stand beside the key in a bucket.
 const RESERVED: [&str; 4] = ["sealed", "capacity", "oversize", "newest"];
 
-/// How much marks the field as the key, or why it cannot be one; `None` if its values are no texts, ids or numbers.
+/// How much marks the field as the key, or why it cannot be one; `None` if its values are no texts,
+/// ids or numbers.
 pub(super) fn marks(field: &FieldShape, known: &Known<'_>) -> Option<Result<i32, String>> {
     let FieldShape { name, value } = field;
     let types = key_types(value).filter(|_| name != "_id" && !value.is_date_text())?;
@@ -65,8 +67,8 @@ pub(super) fn marks(field: &FieldShape, known: &Known<'_>) -> Option<Result<i32,
     })
 }
 
-/// Whether numbers could name something: each value has many documents, most have nearly as many as others, and
-/// the name is not that of a measure.
+/// Whether numbers could name something: each value has many documents, most have nearly as many as
+/// others, and the name is not that of a measure.
 fn can_be_id(name: &str, value: &ValueShape, is_all: bool) -> bool {
     let mut repetitions: Vec<_> = value.repetitions().collect();
     repetitions.sort_unstable();

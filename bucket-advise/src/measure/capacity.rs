@@ -81,8 +81,9 @@ fn simulate_each(
     simulated.collect()
 }
 
-/// The recommended capacity: the next larger one would save less than a third of the documents, or its
-/// buckets would be large. Of a larger bucket every page reads more, and only fewer documents repay that.
+/// The recommended capacity: the next larger one would save less than a third of the documents, or
+/// its buckets would be large. Of a larger bucket every page reads more, and only fewer documents
+/// repay that.
 pub(crate) fn recommended(simulated: &[Simulated]) -> Option<Simulated> {
     let next_pays = |pair: &&[Simulated]| {
         let [now, next] = pair else { return false };

@@ -10,7 +10,8 @@ const KEYS: usize = 10;
 /// The maximum number of windows in a span of time.
 const MAX_WINDOWS: i64 = 40;
 
-/// Lengths of windows in milliseconds: a second, a minute, ten, an hour, six, a day, a week, 30 days, a year.
+/// Lengths of windows in milliseconds: a second, a minute, ten, an hour, six, a day, a week, 30
+/// days, a year.
 const WIDTHS: [i64; 9] = [
     1000,
     60_000,

@@ -20,7 +20,8 @@ pub(crate) struct Lateness {
 }
 
 impl Lateness {
-    /// The lateness of items, each with its key and its time in milliseconds, in the order in which they came.
+    /// The lateness of items, each with its key and its time in milliseconds, in the order in which
+    /// they came.
     pub(crate) fn of(items: impl IntoIterator<Item = (u64, i64)>) -> Self {
         let mut lateness = Self::default();
         let mut newest: HashMap<u64, i64> = HashMap::new();

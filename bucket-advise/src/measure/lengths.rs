@@ -10,7 +10,8 @@ use super::{array_length, quantile, whole};
 /// The quantiles to report, in percent.
 const QUANTILES: [f64; 6] = [50.0, 75.0, 90.0, 95.0, 99.0, 99.9];
 
-/// All documents whose arrays have the same length: how many there are, and their size in bytes together.
+/// All documents whose arrays have the same length: how many there are, and their size in bytes
+/// together.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LengthGroup {
     pub(crate) length: u64,

@@ -31,7 +31,8 @@ impl Candidate {
     }
 }
 
-/// The chosen threshold among the round ones, up to the first that exceeds every array, since greater ones add nothing.
+/// The chosen threshold among the round ones, up to the first that exceeds every array, since
+/// greater ones add nothing.
 pub(crate) fn candidates(lengths: &Lengths, chosen: Option<u64>) -> Vec<Candidate> {
     let mut thresholds: Vec<u64> = Vec::new();
     for round in round_numbers().filter(|round| COMPARED.contains(round)) {

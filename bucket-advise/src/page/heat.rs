@@ -66,7 +66,8 @@ pub(super) fn draw(picture: &HeatPicture) -> Section {
     }
 }
 
-/// How strong the colour of a cell is: equal factors are equally far apart, since a few cells hold far more than the others.
+/// How strong the colour of a cell is: equal factors are equally far apart, since a few cells hold
+/// far more than the others.
 fn strength(items: u64, most: u64) -> f64 {
     let share = (items as f64).ln_1p() / (most.max(1) as f64).ln_1p();
     PALEST + (1.0 - PALEST) * share

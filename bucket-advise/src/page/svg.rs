@@ -200,7 +200,8 @@ impl Panel {
         }
     }
 
-    /// Draws a horizontal line at a value, a recommendation or a limit, with a label below its left end.
+    /// Draws a horizontal line at a value, a recommendation or a limit, with a label below its left
+    /// end.
     pub(super) fn across(&mut self, y: f64, text: &str, below: f64) {
         let y = self.y(y);
         self.marks += &format!("<path class=\"recommended\" d=\"M{LEFT} {y:.1}H{RIGHT}\"/>\n");

@@ -33,9 +33,9 @@ pub(crate) struct OrderCounts {
 
 /// The buckets that were read, sorted in batches, so that they need not be sorted by the server.
 ///
-/// Each batch has to go on where those before it ended, since no more than its last bucket is kept of a key. One
-/// batch holds most collections, in whatever order they come; larger ones are mostly stored as their buckets were
-/// opened. Otherwise the server counts.
+/// Each batch has to go on where those before it ended, since no more than its last bucket is kept
+/// of a key. One batch holds most collections, in whatever order they come; larger ones are mostly
+/// stored as their buckets were opened. Otherwise the server counts.
 #[derive(Debug)]
 pub(crate) struct BucketOrder {
     times: BucketTimes,
@@ -138,8 +138,8 @@ impl Sorter {
         }
     }
 
-    /// `None` if the bucket lacks a key, an id or a time, or if a batch ends, and does not go on where those before it
-    /// ended.
+    /// `None` if the bucket lacks a key, an id or a time, or if a batch ends, and does not go on
+    /// where those before it ended.
     fn add(&mut self, bucket: &RawDocument, times: &BucketTimes) -> Option<()> {
         let items = bucket.get_array(&times.items).ok()?;
         let first = items.get_document(0).ok()?.get_datetime(&times.time).ok()?;

@@ -17,10 +17,12 @@ const FEW_TEXTS: usize = 8;
 /// A longer text is not the name of a variant.
 const MAX_VARIANT_LENGTH: usize = 40;
 
-/// An array of this size makes its document slow to read: a list of twenty such documents is more than half a megabyte.
+/// An array of this size makes its document slow to read: a list of twenty such documents is more
+/// than half a megabyte.
 pub(crate) const HUGE_BYTES: u64 = 32 * 1024;
 
-/// A property decides if it holds for all but one document in this many; that one has to be corrected.
+/// A property decides if it holds for all but one document in this many; that one has to be
+/// corrected.
 const STRAYS: u64 = 100;
 
 /// So many distinct values are told apart; a field with more has many.
@@ -201,7 +203,8 @@ impl ValueShape {
         self.kinds.get(&kind).copied().unwrap_or(0)
     }
 
-    /// Whether all of this number of documents hold a value of these types here, but for one in a hundred.
+    /// Whether all of this number of documents hold a value of these types here, but for one in a
+    /// hundred.
     pub(crate) fn is_usually(&self, types: &[ValueKind], of: u64) -> bool {
         let fit: u64 = types.iter().map(|kind| self.count(*kind)).sum();
         of.saturating_sub(fit) * STRAYS <= of
@@ -247,8 +250,8 @@ impl ValueShape {
     }
 }
 
-/// A hash of a value that could identify a key; `None` for documents, arrays and nothing. Equal numbers of
-/// different types are one value.
+/// A hash of a value that could identify a key; `None` for documents, arrays and nothing. Equal
+/// numbers of different types are one value.
 pub(crate) fn scalar_hash(value: RawBsonRef<'_>) -> Option<u64> {
     let mut hasher = DefaultHasher::new();
     match value {

@@ -152,7 +152,8 @@ async fn of_buckets(db: &Database, spec: &BucketSpec) -> Result<Figures, Failure
     })
 }
 
-/// A group of all buckets: how many there are, open and sealed ones among them, and their items and bytes.
+/// A group of all buckets: how many there are, open and sealed ones among them, and their items and
+/// bytes.
 fn group_buckets(spec: &BucketSpec) -> Document {
     let items = format!("${}", spec.count);
     let has_room = doc! { "$lt": [&items, spec.capacity] };

@@ -9,8 +9,8 @@ use crate::{
     parse::attr::Derive,
 };
 
-/// The reason why a text cannot be a field's name (MongoDB manual, "Field Names"). In an update, a dot or
-/// a leading dollar sign would also have another meaning.
+/// The reason why a text cannot be a field's name (MongoDB manual, "Field Names"). In an update, a
+/// dot or a leading dollar sign would also have another meaning.
 pub(crate) fn not_a_field_name(name: &str) -> Option<&'static str> {
     if name.is_empty() {
         Some("is empty")

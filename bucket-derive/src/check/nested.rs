@@ -60,7 +60,8 @@ fn check_serde(model: &NestedModel<'_>, errors: &mut Errors) {
     }
 }
 
-/// A condition on a variant looks at the tag, and conditions on its fields may look into the content.
+/// A condition on a variant looks at the tag, and conditions on its fields may look into the
+/// content.
 fn check_tag(model: &NestedModel<'_>, errors: &mut Errors) {
     let NestedKind::Enum(_) = &model.kind else {
         return;

@@ -60,8 +60,8 @@ fn check_generics(model: &PartModel<'_>, errors: &mut Errors) {
     );
 }
 
-/// A part is read as the whole struct is. Attributes that only say how serde reads would do nothing; the
-/// others say how serde writes the part, for the user's own purposes.
+/// A part is read as the whole struct is. Attributes that only say how serde reads would do
+/// nothing; the others say how serde writes the part, for the user's own purposes.
 fn check_serde(model: &PartModel<'_>, errors: &mut Errors) {
     check_struct_words(&model.serde.entries, errors);
     check_rename_rule(&model.serde, errors);

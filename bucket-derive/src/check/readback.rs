@@ -1,5 +1,5 @@
-//! Stored values must be readable. A value that serde leaves out, or writes under a name that it does
-//! not read, would make its whole document unreadable.
+//! Stored values must be readable. A value that serde leaves out, or writes under a name that it
+//! does not read, would make its whole document unreadable.
 
 use crate::{
     errors::Errors,
@@ -7,8 +7,8 @@ use crate::{
     parse::serde_attr::Container,
 };
 
-/// A value that is left out needs a default. Whether its type has one, as an `Option` does, only the
-/// compiler knows; the user's own function for reading is not called at all.
+/// A value that is left out needs a default. Whether its type has one, as an `Option` does, only
+/// the compiler knows; the user's own function for reading is not called at all.
 pub(super) fn check_left_out<Part>(
     container: &Container,
     field: &Field<'_, Part>,
@@ -29,8 +29,8 @@ pub(super) fn check_left_out<Part>(
     errors.push(&left_out.tokens, message, help);
 }
 
-/// A value under a name that is not read is lost, and if the field is required, so is the whole item. With
-/// a default that is the user's choice, unless `is_needed`.
+/// A value under a name that is not read is lost, and if the field is required, so is the whole
+/// item. With a default that is the user's choice, unless `is_needed`.
 pub(super) fn check_names<Part>(
     container: &Container,
     field: &Field<'_, Part>,

@@ -100,8 +100,8 @@ fn check(entries: &[Entry], words: &[(&str, Takes)], errors: &mut Errors) {
     }
 }
 
-/// Whether both entries say one thing. There may be several aliases and several names to read, and one entry
-/// may say how to write, and another how to read.
+/// Whether both entries say one thing. There may be several aliases and several names to read, and
+/// one entry may say how to write, and another how to read.
 fn is_repeated(earlier: &Entry, entry: &Entry) -> bool {
     let name = entry.name();
     let is_single = |side: &str| name != "rename" || side == "serialize";

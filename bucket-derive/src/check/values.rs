@@ -55,8 +55,8 @@ pub(super) fn collection_of(input: &DeriveInput) -> String {
     )
 }
 
-/// The server refuses these names or reserves them (MongoDB manual, "Naming Restrictions"). The user
-/// learns it here, and not at the first write.
+/// The server refuses these names or reserves them (MongoDB manual, "Naming Restrictions"). The
+/// user learns it here, and not at the first write.
 pub(super) fn check_collection(collection: &Spanned<LitStr>, errors: &mut Errors) {
     let name = collection.value.value();
     let wrong = if name.is_empty() {
@@ -130,8 +130,8 @@ pub(super) fn check_max_lens<P>(input: &DeriveInput, fields: &[Field<'_, P>], er
     }
 }
 
-/// Reports a number outside of the range, with the reason for its least or for its greatest. The value of a
-/// constant is not known here: the generated code checks it.
+/// Reports a number outside of the range, with the reason for its least or for its greatest. The
+/// value of a constant is not known here: the generated code checks it.
 fn check_number(
     input: &DeriveInput,
     limit: &Spanned<Limit>,

@@ -6,9 +6,9 @@ use syn::{DeriveInput, Error};
 
 use crate::model::{Field, guess};
 
-/// The errors. If an `Rc` in a field would make every call an error, the struct gets methods of its own,
-/// which come before the trait's: they return a type that is itself an error, so the compiler reports
-/// nothing more.
+/// The errors. If an `Rc` in a field would make every call an error, the struct gets methods of its
+/// own, which come before the trait's: they return a type that is itself an error, so the compiler
+/// reports nothing more.
 pub(super) fn errors<P>(
     input: &DeriveInput,
     [krate, import]: [TokenStream; 2],
@@ -46,7 +46,8 @@ pub(super) fn errors<P>(
     }
 }
 
-/// The names of calls without an argument, with one and with two, each with its number of arguments.
+/// The names of calls without an argument, with one and with two, each with its number of
+/// arguments.
 pub(crate) fn names(calls: [&str; 3]) -> impl Iterator<Item = (&str, usize)> {
     let calls = calls.into_iter().enumerate();
     calls.flat_map(|(arguments, names)| names.split(' ').map(move |name| (name, arguments)))

@@ -1,6 +1,6 @@
-//! Guesses what a field is meant to be, by the spelling of its type. That is good enough for help lines
-//! and stubs, and to omit a check where the compiler would complain all the same: only the compiler knows
-//! what a type is.
+//! Guesses what a field is meant to be, by the spelling of its type. That is good enough for help
+//! lines and stubs, and to omit a check where the compiler would complain all the same: only the
+//! compiler knows what a type is.
 
 use syn::{GenericArgument, PathArguments, PathSegment, Type, parse_quote};
 
@@ -37,8 +37,8 @@ pub(crate) fn is_time<Part>(field: &Field<'_, Part>) -> bool {
     is_one_of(&field.node.ty, &TIMES)
 }
 
-/// Whether a value of this type may be stored as a document or as a list of documents, so that conditions or
-/// indexes may name fields in it.
+/// Whether a value of this type may be stored as a document or as a list of documents, so that
+/// conditions or indexes may name fields in it.
 pub(crate) fn may_have_fields(ty: &Type) -> bool {
     match ty {
         Type::Group(group) => may_have_fields(&group.elem),

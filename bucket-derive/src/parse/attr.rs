@@ -51,7 +51,8 @@ pub(crate) struct Spanned<T> {
 pub(crate) struct Written {
     /// The name of the first attribute of the derive.
     pub(crate) name: Option<Path>,
-    /// Every key, also if it is misspelled or has a bad value: none of these is reported as missing.
+    /// Every key, also if it is misspelled or has a bad value: none of these is reported as
+    /// missing.
     keys: Vec<String>,
     /// A part could not be read, so it may have meant any key.
     unreadable: bool,

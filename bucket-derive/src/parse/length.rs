@@ -15,7 +15,8 @@ pub(crate) enum Wrong {
     TooLong,
 }
 
-/// The length that `1 hour` or `90days` means, as it is written here; an hour if that cannot be told.
+/// The length that `1 hour` or `90days` means, as it is written here; an hour if that cannot be
+/// told.
 pub(crate) fn meant(text: &str) -> String {
     let short = text.split_inclusive(char::is_alphabetic).next();
     let short = short.unwrap_or_default().replace(' ', "").to_lowercase();

@@ -11,7 +11,8 @@ use crate::errors::Errors;
 pub(crate) struct Entry {
     /// The name before `=` or the parenthesis; `None` if the entry does not begin with a name.
     pub(crate) key: Option<Ident>,
-    /// The key as text, or nothing. It is kept because the compiler is slow to make a text of an identifier.
+    /// The key as text, or nothing. It is kept because the compiler is slow to make a text of an
+    /// identifier.
     name: String,
     pub(crate) value: Value,
     /// The entry as it was written.
@@ -62,8 +63,8 @@ pub(crate) fn of_attributes(attrs: &[Attribute], name: &str) -> Vec<Entry> {
         .collect()
 }
 
-/// The entries of a derive's own attributes of this name. Commas that are missing, or have nothing before them,
-/// are reported: serde does that for its attributes.
+/// The entries of a derive's own attributes of this name. Commas that are missing, or have nothing
+/// before them, are reported: serde does that for its attributes.
 pub(crate) fn of_own_attributes(
     attrs: &[Attribute],
     name: &str,
@@ -96,8 +97,8 @@ fn separated(entries: Vec<Entry>, errors: &mut Errors) -> Vec<Entry> {
     found
 }
 
-/// The two entries in `key = value key = value`: but for `<A as Trait>::B`, no value has a name behind another token
-/// than punctuation.
+/// The two entries in `key = value key = value`: but for `<A as Trait>::B`, no value has a name
+/// behind another token than punctuation.
 fn without_comma(entry: &Entry) -> Option<(Entry, Entry)> {
     let trees = Vec::from_iter(entry.tokens.clone());
     let is_as = |tree: &TokenTree| matches!(tree, TokenTree::Ident(ident) if ident == "as");

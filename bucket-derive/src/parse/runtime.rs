@@ -11,8 +11,9 @@ pub(crate) fn other_name() -> Option<String> {
     renamed(&manifest).filter(|name| syn::parse_str::<syn::Ident>(name).is_ok())
 }
 
-/// The dependency whose package is the runtime, `name = { package = "bucket-runtime", … }` on one line
-/// or as a table. A workspace renames its dependencies in another manifest: that needs `crate = …`.
+/// The dependency whose package is the runtime, `name = { package = "bucket-runtime", … }` on one
+/// line or as a table. A workspace renames its dependencies in another manifest: that needs
+/// `crate = …`.
 pub(crate) fn renamed(manifest: &str) -> Option<String> {
     let mut table = "";
     let mut found = None;

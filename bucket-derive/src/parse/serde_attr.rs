@@ -1,7 +1,7 @@
 //! Reads `#[serde(…)]`, as far as stored names and the checks need it.
 //!
-//! serde itself interprets these attributes on the generated structs. It also reports the entries that
-//! this module ignores because it does not know them.
+//! serde itself interprets these attributes on the generated structs. It also reports the entries
+//! that this module ignores because it does not know them.
 
 use syn::{Attribute, LitStr};
 
@@ -158,15 +158,16 @@ fn has_only(entries: &[Entry], keys: &str) -> bool {
     entries.iter().all(is_one)
 }
 
-/// The further names that a field is read from: `alias = "…"`, and each `rename` for reading after the first.
+/// The further names that a field is read from: `alias = "…"`, and each `rename` for reading after
+/// the first.
 fn aliases(entries: &[Entry]) -> impl Iterator<Item = LitStr> {
     let aliases = entries.iter().filter(|entry| entry.is("alias"));
     let further = of_side(entries, "rename", "deserialize").skip(1);
     aliases.filter_map(Entry::string).chain(further)
 }
 
-/// The names for writing and for reading in `key = "both"` or `key(serialize = "…", …)`: as serde does, the first
-/// of each.
+/// The names for writing and for reading in `key = "both"` or `key(serialize = "…", …)`: as serde
+/// does, the first of each.
 fn names(entries: &[Entry], key: &str) -> (Option<LitStr>, Option<LitStr>) {
     let first = |side| of_side(entries, key, side).next();
     (first("serialize"), first("deserialize"))

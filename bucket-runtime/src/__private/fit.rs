@@ -1,5 +1,5 @@
-//! Whether the types of fields are fit. If one is not, the compiler reports it once, at a constant, and
-//! accepts everything that is made of its type.
+//! Whether the types of fields are fit. If one is not, the compiler reports it once, at a constant,
+//! and accepts everything that is made of its type.
 
 use super::{
     FlagField, ItemsField, OptionalField, OptionalParts, StoredField, TotalField, UniqueField,

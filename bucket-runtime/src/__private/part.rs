@@ -1,5 +1,5 @@
-//! Reads the fields of parts whose types serde knows. An inherent function takes precedence over a trait's,
-//! so a type that serde does not know, such as that of a key field, compiles, too.
+//! Reads the fields of parts whose types serde knows. An inherent function takes precedence over a
+//! trait's, so a type that serde does not know, such as that of a key field, compiles, too.
 
 use std::marker::PhantomData;
 

@@ -18,7 +18,8 @@ use crate::value::{
 /// Why an element cannot be read, in serde's words.
 pub type ReadError = Error;
 
-/// The fields of an element. The code that serde's derive writes takes the compiler ten times as long.
+/// The fields of an element. The code that serde's derive writes takes the compiler ten times as
+/// long.
 pub trait ReadFields: Sized {
     /// Reads them.
     fn read(reader: ElementReader<'_>) -> Result<Self, ReadError>;

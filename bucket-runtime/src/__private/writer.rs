@@ -4,8 +4,8 @@ use serde::{Serialize, Serializer, ser::SerializeStruct};
 
 use crate::schema::time::{TimeField, bson_date};
 
-/// An element that is being written, or the first error. Generated code need not check each field, which
-/// saves compile time.
+/// An element that is being written, or the first error. Generated code need not check each field,
+/// which saves compile time.
 #[derive(Debug)]
 pub struct ElementWriter<S: Serializer>(Result<S::SerializeStruct, S::Error>);
 

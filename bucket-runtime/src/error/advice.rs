@@ -45,7 +45,8 @@ pub(super) fn of(error: &DriverError) -> String {
     advice.to_owned()
 }
 
-/// Whether the driver knows a primary, and finds no server to read from the primary: its tasks are gone.
+/// Whether the driver knows a primary, and finds no server to read from the primary: its tasks are
+/// gone.
 fn sees_primary(message: &str) -> bool {
     let knows = ["Type: RsPrimary", "Type: Mongos"].map(|known| message.contains(known));
     message.contains("ReadPreference(Primary)") && knows.contains(&true)

@@ -33,8 +33,8 @@ pub(super) fn write_concern() -> WriteConcernError {
     part(doc! { "code": 64, "codeName": "WriteConcernTimeout", "errmsg": "waiting" })
 }
 
-/// An argument that the driver refused, in these words. The driver offers no such error but to whoever names a
-/// port that is none, which the message repeats.
+/// An argument that the driver refused, in these words. The driver offers no such error but to
+/// whoever names a port that is none, which the message repeats.
 #[cfg(feature = "tracing")]
 pub(super) fn refused_argument(message: &str) -> ErrorKind {
     let error = mongodb::options::ServerAddress::parse(format!("host:{message}")).unwrap_err();

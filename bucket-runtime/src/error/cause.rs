@@ -1,5 +1,5 @@
-//! The driver's error in one line of text. The error itself, whose text includes the server's reply as
-//! bytes, remains the source.
+//! The driver's error in one line of text. The error itself, whose text includes the server's reply
+//! as bytes, remains the source.
 
 use mongodb::error::{Error as DriverError, ErrorKind, WriteConcernError, WriteFailure};
 
@@ -56,7 +56,8 @@ fn coded(name: Option<&str>, number: i32, message: &str) -> String {
 /// A text in one line, cut to a readable length, without parts that are meant for a log.
 pub(super) fn line(text: &str) -> String {
     let text = without_command(&without_dumps(text));
-    // The planner's errors hold the whole query, one line for each condition, and end with the cause.
+    // The planner's errors hold the whole query, one line for each condition, and end with the
+    // cause.
     let text = match text.rsplit_once(" :: caused by :: ") {
         Some((before, cause)) if before.contains('\n') => cause,
         _ => &text,
@@ -71,8 +72,8 @@ pub(super) fn line(text: &str) -> String {
     line
 }
 
-/// Removes the command, with the items in it, that the server repeats to a user who lacks a privilege. The
-/// command's name stays.
+/// Removes the command, with the items in it, that the server repeats to a user who lacks a
+/// privilege. The command's name stays.
 fn without_command(text: &str) -> String {
     const BEFORE: &str = "to execute command ";
 

@@ -22,8 +22,8 @@ pub(super) fn refuses_command(number: i32) -> bool {
 ///
 /// A server rolls back what a failed statement has changed, and reports an interrupted statement by
 /// failing the whole command. QueryPlanKilled is the exception. A `mongos` reports any error of the
-/// command that it sent to a shard as errors of the statements, so there a statement's error proves no
-/// more than a command's.
+/// command that it sent to a shard as errors of the statements, so there a statement's error proves
+/// no more than a command's.
 pub(super) fn refuses_statement(number: i32, behind_mongos: bool) -> bool {
     let is_unfinished = || Code::of(number).is_some_and(|code| code.proof() == Unfinished);
     refuses_command(number) || !behind_mongos && !is_unfinished()
@@ -62,10 +62,10 @@ macro_rules! codes {
     };
 }
 
-// From the server's list (`error_codes.txt`): codes that refuse commands and documents, every code of the
-// categories for interruptions, retries, exceeded times, networks, shutdowns, lost primaries, overload,
-// stale routes, write concerns, cancellations, cursors, snapshots and closed connections, and whatever else
-// this crate reacts to.
+// From the server's list (`error_codes.txt`): codes that refuse commands and documents, every code
+// of the categories for interruptions, retries, exceeded times, networks, shutdowns, lost
+// primaries, overload, stale routes, write concerns, cancellations, cursors, snapshots and closed
+// connections, and whatever else this crate reacts to.
 codes! {
     1 => InternalError: Unfinished,
     2 => BadValue: Refused,

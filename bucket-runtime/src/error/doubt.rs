@@ -1,14 +1,16 @@
 //! Whether a failed write may have been carried out anyway.
 //!
-//! `server/target.rs` sends requests, and gives their errors the collection and key. `error/code.rs` lists the server's codes as one
-//! enum, each with what it proves. This module decides: a write is in doubt unless its error proves that
-//! the server refused it. An interruption fails the whole command, and some of its statements may be carried
-//! out; a refusal is reported for its statement (`tests/live/server_claims/doubt.rs`). So a failed command
-//! stored nothing only if its code is a known refusal; a failed statement on a `mongod` stored nothing, unless its
-//! code is a known interruption. A `mongos` passes the error of a shard's whole command on as errors of its
-//! statements, so there a statement, too, needs a known refusal; in an ordered command the shard may also have carried
-//! out the statements after it (`server/many.rs`). `error/error_codes.txt` is an extract of the
-//! server's list, and a test compares the enum with it. A write concern error proves nothing.
+//! `server/target.rs` sends requests, and gives their errors the collection and key.
+//! `error/code.rs` lists the server's codes as one enum, each with what it proves. This module
+//! decides: a write is in doubt unless its error proves that the server refused it. An interruption
+//! fails the whole command, and some of its statements may be carried out; a refusal is reported
+//! for its statement (`tests/live/server_claims/doubt.rs`). So a failed command stored nothing only
+//! if its code is a known refusal; a failed statement on a `mongod` stored nothing, unless its code
+//! is a known interruption. A `mongos` passes the error of a shard's whole command on as errors of
+//! its statements, so there a statement, too, needs a known refusal; in an ordered command the
+//! shard may also have carried out the statements after it (`server/many.rs`).
+//! `error/error_codes.txt` is an extract of the server's list, and a test compares the enum with
+//! it. A write concern error proves nothing.
 
 use std::error::Error as _;
 
@@ -22,9 +24,9 @@ use super::{
     driver::TOO_MANY_TRANSACTIONS,
 };
 
-/// Whether a write that failed with this error may have been carried out anyway: yes, unless the error
-/// proves that it was not sent, was refused before it began, or was refused as a whole. A `mongos` proves
-/// less than a `mongod`.
+/// Whether a write that failed with this error may have been carried out anyway: yes, unless the
+/// error proves that it was not sent, was refused before it began, or was refused as a whole. A
+/// `mongos` proves less than a `mongod`.
 pub(crate) fn maybe_stored(error: &DriverError, behind_mongos: bool) -> bool {
     let evidence = Evidence {
         behind_mongos,

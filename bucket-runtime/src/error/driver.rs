@@ -5,11 +5,12 @@ use mongodb::error::{Error as DriverError, ErrorKind, WriteError, WriteFailure};
 use super::code::Code;
 use crate::schema::{names::OPEN_INDEX, open_index::is_open_index};
 
-/// The name of a code that MongoDB 9.0 adds. Its number is not in the list of codes that this crate follows.
+/// The name of a code that MongoDB 9.0 adds. Its number is not in the list of codes that this crate
+/// follows.
 pub(super) const TOO_MANY_TRANSACTIONS: &str = "TooManyOpenTransactions";
 
-/// Whether the driver refused to send a message of more than 48 MB, or to insert a document of more than
-/// 16 MB.
+/// Whether the driver refused to send a message of more than 48 MB, or to insert a document of more
+/// than 16 MB.
 pub(super) fn is_too_long(error: &DriverError) -> bool {
     matches!(&*error.kind, ErrorKind::InvalidArgument { message, .. }
         if message.contains("over maximum") || message.contains("must be within"))
@@ -61,8 +62,8 @@ pub(crate) fn is_code(error: &DriverError, code: Code) -> bool {
     refusal(error).is_some_and(|(found, _)| found == code)
 }
 
-/// Whether the server has aborted the command's transaction, so that it can begin again. An operation
-/// that ends because its transaction is too old has no label (seen on 6.0.5).
+/// Whether the server has aborted the command's transaction, so that it can begin again. An
+/// operation that ends because its transaction is too old has no label (seen on 6.0.5).
 pub(crate) fn is_aborted(error: &DriverError) -> bool {
     error.contains_label(mongodb::error::TRANSIENT_TRANSACTION_ERROR)
         || is_code(error, Code::TransactionExceededLifetimeLimitSeconds)
@@ -84,7 +85,8 @@ pub(crate) fn is_unknown(error: &DriverError) -> bool {
     })
 }
 
-/// Whether Amazon DocumentDB answers that it lacks a feature. Its number means something else on MongoDB.
+/// Whether Amazon DocumentDB answers that it lacks a feature. Its number means something else on
+/// MongoDB.
 fn is_of_document_db((code, message): (Code, &str)) -> bool {
     code == Code::SplitHorizonChange && message.to_lowercase().contains("not supported")
 }
@@ -94,8 +96,8 @@ pub(super) fn is_missing_hint((code, message): (Code, &str)) -> bool {
     code == Code::BadValue && message.contains("hint provided")
 }
 
-/// Whether the index that a statement used was dropped meanwhile (QueryPlanKilled). An update may have
-/// changed its document before that.
+/// Whether the index that a statement used was dropped meanwhile (QueryPlanKilled). An update may
+/// have changed its document before that.
 pub(crate) fn is_broken_off((code, message): (Code, &str)) -> bool {
     code == Code::QueryPlanKilled && message.contains("dropped")
 }
@@ -113,15 +115,15 @@ pub(crate) fn is_statement_error(error: &DriverError) -> bool {
     write_error(error).is_some()
 }
 
-/// Whether an upsert was to insert a document under an impossible id. ImmutableField says that the id
-/// was to be another one.
+/// Whether an upsert was to insert a document under an impossible id. ImmutableField says that the
+/// id was to be another one.
 pub(crate) fn is_impossible_id(error: &DriverError) -> bool {
     let code = write_error(error).and_then(|error| Code::of(error.code));
     matches!(code, Some(Code::InvalidIdField | Code::ImmutableField))
 }
 
-/// The name of the index that refused a write with E11000. Only the message contains it (`… index: NAME
-/// dup key: …`), since the driver drops `keyPattern`.
+/// The name of the index that refused a write with E11000. Only the message contains it
+/// (`… index: NAME dup key: …`), since the driver drops `keyPattern`.
 pub(crate) fn duplicate_index(error: &DriverError) -> Option<&str> {
     let (Code::DuplicateKey, message) = refusal(error)? else {
         return None;
@@ -135,8 +137,8 @@ pub(crate) fn duplicate_index(error: &DriverError) -> Option<&str> {
     })
 }
 
-/// Whether a standalone server has refused a transaction. The driver replaces its message by advice that changes
-/// nothing, so this brings the message back.
+/// Whether a standalone server has refused a transaction. The driver replaces its message by advice
+/// that changes nothing, so this brings the message back.
 pub(super) fn restore_refusal_of_transactions(error: &mut DriverError) -> bool {
     let ErrorKind::Command(refusal) = &mut *error.kind else {
         return false;
@@ -151,8 +153,8 @@ pub(super) fn restore_refusal_of_transactions(error: &mut DriverError) -> bool {
     is_refusal
 }
 
-/// Whether the server ended a statement's plan: an index was dropped, or changed by the first array in it.
-/// Sending the statement again under its number tells whether it was carried out.
+/// Whether the server ended a statement's plan: an index was dropped, or changed by the first array
+/// in it. Sending the statement again under its number tells whether it was carried out.
 pub(crate) fn is_killed(error: &DriverError) -> bool {
     is_code(error, Code::QueryPlanKilled)
 }

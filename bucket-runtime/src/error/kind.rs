@@ -50,7 +50,8 @@ macro_rules! kinds {
 }
 
 impl Kind {
-    /// The kind of a value that cannot be written. `bson` writes no binary value of more than 16 MB.
+    /// The kind of a value that cannot be written. `bson` writes no binary value of more than 16
+    /// MB.
     pub(crate) fn of_unwritten(refusal: &dyn std::error::Error) -> Self {
         match refusal.to_string().contains("exceeded maximum size") {
             true => Self::TooLarge,
@@ -59,8 +60,8 @@ impl Kind {
     }
 }
 
-// A row is a kind with its values, and its text; some texts name the collection in a command. The rows
-// stand under the predicate that is true of them.
+// A row is a kind with its values, and its text; some texts name the collection in a command. The
+// rows stand under the predicate that is true of them.
 kinds! { collection;
     /// Whether the text itself says that the call may have been carried out.
     pub(super) fn has_doubt_in_text {
@@ -71,8 +72,8 @@ kinds! { collection;
              check before you repeat it";
     }
 
-    /// Whether the parent does not exist. Nothing was stored; or another call deleted the parent meanwhile,
-    /// together with what this call had stored.
+    /// Whether the parent does not exist. Nothing was stored; or another call deleted the parent
+    /// meanwhile, together with what this call had stored.
     pub fn is_not_found {
         NoParent => "the parent does not exist, so nothing was stored; insert it, then push";
         ParentDeleted =>
@@ -80,8 +81,8 @@ kinds! { collection;
              insert it again with all of its items if it should exist";
     }
 
-    /// Whether there was a parent with this id before the call, which has stored nothing. An earlier insertion
-    /// that failed in [doubt](crate::Error::is_maybe_stored) may have stored it.
+    /// Whether there was a parent with this id before the call, which has stored nothing. An
+    /// earlier insertion that failed in [doubt](crate::Error::is_maybe_stored) may have stored it.
     pub fn is_already_there {
         ParentThere =>
             "a parent with this id was there before, so this one was not stored; push to it, or delete it first \
@@ -93,9 +94,10 @@ kinds! { collection;
         Duplicate => "a unique index of the collection refused the item";
     }
 
-    /// Whether an index has the name of one of this library's indexes but another definition, for example
-    /// since another struct keeps its buckets in the collection; or whether the collection keeps something that
-    /// the struct does not know: a `unique` field, a rollup, or a parent's total.
+    /// Whether an index has the name of one of this library's indexes but another definition, for
+    /// example since another struct keeps its buckets in the collection; or whether the collection
+    /// keeps something that the struct does not know: a `unique` field, a rollup, or a parent's
+    /// total.
     pub fn is_index_conflict {
         /// An index with one of our names, and its definition as text.
         ForeignIndex { name: String, is: String } => "{}", foreign_index(name, is);
@@ -116,8 +118,8 @@ kinds! { collection;
              with `buckets`, which creates it";
     }
 
-    /// Whether the index `bucket_open` was missing when a call needed it, or the collection lacks indexes
-    /// that opening was not to create, or that the user may not create.
+    /// Whether the index `bucket_open` was missing when a call needed it, or the collection lacks
+    /// indexes that opening was not to create, or that the user may not create.
     pub fn is_index_missing {
         MissingIndex =>
             "the index `{OPEN_INDEX}` of this handle's capacity is missing or hidden; open the collection again with \
@@ -150,8 +152,8 @@ kinds! { collection;
             "{}", expiry_mismatch(*stored, *derived, collection);
     }
 
-    /// Whether the collection was written with windows of another length than the struct's, or a range of windows
-    /// begins or ends inside of one.
+    /// Whether the collection was written with windows of another length than the struct's, or a
+    /// range of windows begins or ends inside of one.
     pub fn is_window_mismatch {
         /// Both in seconds.
         WindowMismatch { stored: i64, derived: u32 } =>
@@ -164,8 +166,8 @@ kinds! { collection;
              with `filter` for a rollup and `holding` for an export";
     }
 
-    /// Whether a key of the collection already has several open buckets, left by a writer that the index `bucket_open`
-    /// did not guard.
+    /// Whether a key of the collection already has several open buckets, left by a writer that the
+    /// index `bucket_open` did not guard.
     pub fn is_several_open {
         SeveralOpen =>
             "the index `{OPEN_INDEX}` cannot be created because a key has several open buckets; the struct's `repair`, \
@@ -173,7 +175,8 @@ kinds! { collection;
              `_id`); if a `change_capacity` was interrupted, call it again instead";
     }
 
-    /// Whether items of one key, or of one parent, already have the same identity, so that `unique` cannot hold.
+    /// Whether items of one key, or of one parent, already have the same identity, so that `unique`
+    /// cannot hold.
     pub fn is_not_unique {
         NotUnique =>
             "the index `{UNIQUE_INDEX}` cannot be created because two buckets of one key hold items with the \
@@ -191,16 +194,17 @@ kinds! { collection;
              collection with the simple collation";
     }
 
-    /// Whether the item, or the parent, could not be written as BSON, or would not be read as it was written: a
-    /// flattened field holds the name of another one, or a `Document`, `Bson` or map holds a
-    /// document that serde takes for a value of another type, such as `{ "$oid": … }` (a `RawDocumentBuf` or a
-    /// `serde_json::Value` takes every document). Nothing was stored.
+    /// Whether the item, or the parent, could not be written as BSON, or would not be read as it
+    /// was written: a flattened field holds the name of another one, or a `Document`, `Bson` or map
+    /// holds a document that serde takes for a value of another type, such as `{ "$oid": … }` (a
+    /// `RawDocumentBuf` or a `serde_json::Value` takes every document). Nothing was stored.
     pub fn is_serialize {
         Serialize => "the item cannot be written as BSON";
     }
 
-    /// Whether a stored document, or a line of an import, could not be read into the struct, also when a
-    /// collection is opened with [`check_items(true)`](crate::action::OpenBuckets::check_items).
+    /// Whether a stored document, or a line of an import, could not be read into the struct, also
+    /// when a collection is opened with
+    /// [`check_items(true)`](crate::action::OpenBuckets::check_items).
     pub fn is_deserialize {
         /// The document's id, as the shell writes it.
         Deserialize(id: String) => "the document with _id {id} is not a bucket of this struct";
@@ -252,10 +256,11 @@ kinds! { collection;
         IdsExhausted(id: String) => "no id is left after {id:?}";
     }
 
-    /// Whether the item is larger than a bucket may be ([`max_bytes`](macro@crate::Bucket#max_bytes)),
-    /// or a document with it would exceed 16 MB; whether a load in a
-    /// [session](crate::action::AppendMany::session) has more than one transaction takes; or whether a
-    /// [`Filter`](crate::Filter) is larger than a request. Nothing was stored.
+    /// Whether the item is larger than a bucket may be
+    /// ([`max_bytes`](macro@crate::Bucket#max_bytes)), or a document with it would exceed 16 MB;
+    /// whether a load in a [session](crate::action::AppendMany::session) has more than one
+    /// transaction takes; or whether a [`Filter`](crate::Filter) is larger than a request. Nothing
+    /// was stored.
     pub fn is_too_large {
         TooLarge =>
             "the document would exceed 16 MB with this item; if the item alone is smaller, another program \
@@ -305,9 +310,9 @@ kinds! { collection;
              `rebuild_rollups` while writers go on";
     }
 
-    /// Whether an edit tried to change an item's key or time window, which decide the item's bucket, or
-    /// its `unique` field; or an `update` tried to change the id, the array, the flag or the total of a parent.
-    /// Nothing was stored.
+    /// Whether an edit tried to change an item's key or time window, which decide the item's
+    /// bucket, or its `unique` field; or an `update` tried to change the id, the array, the flag or
+    /// the total of a parent. Nothing was stored.
     pub fn is_item_moved {
         Moved(what: &'static str) =>
             "the edit changed the {what} of the item, which no edit may change; nothing was stored; remove \
@@ -335,9 +340,9 @@ kinds! { collection;
              or remove items meanwhile, drop the new collection, and migrate again";
     }
 
-    /// Whether the new collection of a [`migrate_from`](crate::Bucket::migrate_from) does not hold exactly
-    /// what the old one holds, or the flat collection of an [`import_flat`](crate::Buckets::import_flat) did not stay
-    /// as it was.
+    /// Whether the new collection of a [`migrate_from`](crate::Bucket::migrate_from) does not hold
+    /// exactly what the old one holds, or the flat collection of an
+    /// [`import_flat`](crate::Buckets::import_flat) did not stay as it was.
     pub fn is_unverified {
         /// The number of documents when the call began, and of those that the import is done with.
         FlatCollectionChanged { found: u64, taken: u64 } =>
@@ -356,9 +361,9 @@ kinds! { collection;
         Overtaken => "another import or migration of the same collections is running; let it finish";
     }
 
-    /// Whether the server lacks something that the call needs. A standalone server has no transactions
-    /// and no change streams, and some servers other than MongoDB lack what the protocol is built on.
-    /// Nothing was stored.
+    /// Whether the server lacks something that the call needs. A standalone server has no
+    /// transactions and no change streams, and some servers other than MongoDB lack what the
+    /// protocol is built on. Nothing was stored.
     pub fn is_unsupported {
         Standalone(call: &'static str) =>
             "`{call}` needs transactions or change streams, which a standalone server lacks; nothing was \
@@ -377,8 +382,8 @@ kinds! { collection;
              `mongos`, or create the collection without `sharded`";
     }
 
-    /// Whether the collection's shard key, existing or requested, does not let a shard see whether a key
-    /// already has an open bucket.
+    /// Whether the collection's shard key, existing or requested, does not let a shard see whether
+    /// a key already has an open bucket.
     pub fn is_shard_key_conflict {
         /// The collection's shard key, if it could be read, and the right one.
         ShardKey { found: Option<String>, wanted: String } =>
@@ -405,15 +410,16 @@ kinds! { collection;
              collection that replaces it";
     }
 
-    /// Whether the server's oplog no longer reaches back to the token that a watch was to resume after.
+    /// Whether the server's oplog no longer reaches back to the token that a watch was to resume
+    /// after.
     pub fn is_history_lost {
         HistoryLost =>
             "the server's oplog no longer reaches back to that token; start a new watch without it, and read \
              all items with `items`";
     }
 
-    /// Whether an [`ItemToken`](crate::ItemToken) belongs to another key, filter, struct or collection than
-    /// the read that it was given to.
+    /// Whether an [`ItemToken`](crate::ItemToken) belongs to another key, filter, struct or
+    /// collection than the read that it was given to.
     pub fn is_token_mismatch {
         TokenMismatch =>
             "the token belongs to another read (another key, filter, struct or collection); start without a \

@@ -1,15 +1,17 @@
 //! Changes the capacity of a collection, between handles of the old one and of the new one.
 //!
-//! The bound of the open index is the collection's capacity. With a hint, the server uses an index even if its
-//! bound is below the one in the filter, so the bound alone would not stop a handle with another capacity. The
-//! name of the index therefore changes with the capacity (`bucket_open`, later `bucket_open_25`), and every
-//! command that depends on the capacity names it as its hint, but those that fill a remembered bucket by its id.
+//! The bound of the open index is the collection's capacity. With a hint, the server uses an index
+//! even if its bound is below the one in the filter, so the bound alone would not stop a handle
+//! with another capacity. The name of the index therefore changes with the capacity (`bucket_open`,
+//! later `bucket_open_25`), and every command that depends on the capacity names it as its hint,
+//! but those that fill a remembered bucket by its id.
 //!
-//! A hidden index still refuses a second open bucket, and the server refuses each command that names it. So the old
-//! index is hidden first; then all buckets that a handle of either capacity may take for open are sealed, and the new
-//! index is created, hidden as well. Only then the old index is dropped. That ends the commands that began with it,
-//! so whatever these have opened is sealed by a second pass, and the new index is shown. At each moment an index
-//! guards the collection, and a hidden one says that a change has begun, which the next call finishes
+//! A hidden index still refuses a second open bucket, and the server refuses each command that
+//! names it. So the old index is hidden first; then all buckets that a handle of either capacity
+//! may take for open are sealed, and the new index is created, hidden as well. Only then the old
+//! index is dropped. That ends the commands that began with it, so whatever these have opened is
+//! sealed by a second pass, and the new index is shown. At each moment an index guards the
+//! collection, and a hidden one says that a change has begun, which the next call finishes
 //! (`tests/live/server_claims/hidden_index.rs`).
 
 use mongodb::{
@@ -32,8 +34,8 @@ use crate::{
     },
 };
 
-/// How often one call begins again, since another one changes the capacity, too, or a writer that the index does not
-/// guard opens further buckets.
+/// How often one call begins again, since another one changes the capacity, too, or a writer that
+/// the index does not guard opens further buckets.
 const ROUNDS: u32 = 10;
 
 pub(crate) fn change_capacity<T: Bucket>(collection: Collection<Document>) -> Call<'static, ()> {

@@ -1,4 +1,5 @@
-//! Creates collections with a validator that refuses, from every writer, what breaks the guarantees.
+//! Creates collections with a validator that refuses, from every writer, what breaks the
+//! guarantees.
 
 use mongodb::{
     Collection,
@@ -49,7 +50,8 @@ impl NewCollection {
         spec: &BucketSpec,
     ) -> Self {
         let window_shard_key = match spec.unique {
-            // The index on `unique` covers all windows of a key, so it would have to be on one shard.
+            // The index on `unique` covers all windows of a key, so it would have to be on one
+            // shard.
             Some(_) => Err("a `unique` field is checked across all windows of a key"),
             None => window_shard_key(spec).ok_or("its buckets have no windows"),
         };
@@ -91,18 +93,18 @@ impl CreateCollections {
     }
 
     /// Shards the collections by ranges of the key fields
-    /// ([`Bucket::shard_key`](crate::Bucket::shard_key)); the parents of an outlier by their `_id`, the
-    /// extras by their reference.
+    /// ([`Bucket::shard_key`](crate::Bucket::shard_key)); the parents of an outlier by their `_id`,
+    /// the extras by their reference.
     ///
-    /// All buckets of a key are on one shard, and neighbouring keys are close together. This suits keys
-    /// that spread evenly, or collections whose ranges you split and assign to zones. Keys that only
-    /// grow, such as counters or `ObjectId`s, all go to the last range; for them use
+    /// All buckets of a key are on one shard, and neighbouring keys are close together. This suits
+    /// keys that spread evenly, or collections whose ranges you split and assign to zones. Keys
+    /// that only grow, such as counters or `ObjectId`s, all go to the last range; for them use
     /// [`sharded_hashed`](Self::sharded_hashed).
     ///
-    /// An existing collection is sharded with its data, and gets one more index on the shard key, which
-    /// the server needs; the balancer then moves chunks while programs keep working. Repeating the call
-    /// changes nothing. Three more round trips for each collection. The user needs the privilege
-    /// `enableSharding` on the collection, which the role `clusterManager` has.
+    /// An existing collection is sharded with its data, and gets one more index on the shard key,
+    /// which the server needs; the balancer then moves chunks while programs keep working.
+    /// Repeating the call changes nothing. Three more round trips for each collection. The user
+    /// needs the privilege `enableSharding` on the collection, which the role `clusterManager` has.
     ///
     /// # Errors
     ///
@@ -123,29 +125,29 @@ impl CreateCollections {
         self
     }
 
-    /// Shards the collections by the hash of the first key field, which spreads keys evenly, whatever
-    /// their values. Otherwise like [`sharded`](Self::sharded).
+    /// Shards the collections by the hash of the first key field, which spreads keys evenly,
+    /// whatever their values. Otherwise like [`sharded`](Self::sharded).
     pub fn sharded_hashed(mut self) -> Self {
         self.sharding = Some(Sharding::Hashed);
         self
     }
 
-    /// Shards the collection by ranges of the key fields and the time window, for keys with more buckets
-    /// than one shard should hold. Writes to one window still go to one shard; reads of a key ask the
-    /// shards that hold its windows. Otherwise like [`sharded`](Self::sharded).
+    /// Shards the collection by ranges of the key fields and the time window, for keys with more
+    /// buckets than one shard should hold. Writes to one window still go to one shard; reads of a
+    /// key ask the shards that hold its windows. Otherwise like [`sharded`](Self::sharded).
     ///
     /// # Errors
     ///
-    /// [`is_shard_key_conflict`](crate::Error::is_shard_key_conflict), before anything is sent, if the
-    /// buckets have no windows (`{date/1h}`), or a field is `unique`: its index has to see all items of
-    /// a key.
+    /// [`is_shard_key_conflict`](crate::Error::is_shard_key_conflict), before anything is sent, if
+    /// the buckets have no windows (`{date/1h}`), or a field is `unique`: its index has to see all
+    /// items of a key.
     pub fn sharded_by_window(mut self) -> Self {
         self.sharding = Some(Sharding::ByWindow);
         self
     }
 
-    /// Sets the driver's options for the collections that are created, such as another compressor. Their
-    /// validator is always the struct's.
+    /// Sets the driver's options for the collections that are created, such as another compressor.
+    /// Their validator is always the struct's.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, mongodb::{Database, bson::doc}};

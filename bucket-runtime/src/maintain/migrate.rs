@@ -1,24 +1,26 @@
 //! Migration: moves the items of one struct into the buckets of another, while writers go on.
 //!
-//! `maintain/migrate/copy.rs` copies the old buckets in chunks, in the order of their ids; each chunk is one
-//! transaction, which also writes the record (`maintain/transfer/record.rs`). An item that is appended to
-//! a bucket already copied exists only as an event, and one that was there when the chunk was read may be an event
-//! as well. So the change stream covers the record: the event of the record's update tells which events came
-//! before the chunk was stored. These are compared with the number of items that the chunk holds of each of its
-//! buckets; later ones bring only new items. The next chunk is read when that event has been seen. Buckets behind
-//! the last chunk need no look at their events, since they are still to be read.
+//! `maintain/migrate/copy.rs` copies the old buckets in chunks, in the order of their ids; each
+//! chunk is one transaction, which also writes the record (`maintain/transfer/record.rs`). An item
+//! that is appended to a bucket already copied exists only as an event, and one that was there when
+//! the chunk was read may be an event as well. So the change stream covers the record: the event of
+//! the record's update tells which events came before the chunk was stored. These are compared with
+//! the number of items that the chunk holds of each of its buckets; later ones bring only new
+//! items. The next chunk is read when that event has been seen. Buckets behind the last chunk need
+//! no look at their events, since they are still to be read.
 //!
-//! The items of a key stay in order, since a chunk is read as it was at one moment, and begins with the last bucket of
-//! the chunk before: an item that was appended there is older than those of the next bucket, but its event may come
-//! after these are stored.
+//! The items of a key stay in order, since a chunk is read as it was at one moment, and begins with
+//! the last bucket of the chunk before: an item that was appended there is older than those of the
+//! next bucket, but its event may come after these are stored.
 //!
-//! `import_flat` reads its chunks from the sorted flat documents (`maintain/import_flat/pass.rs`), and for both calls
-//! `maintain/transfer/store.rs` is the transaction. Nobody else writes to these keys, so one look at them is enough to
-//! plan what a chunk stores: one command that fills open buckets, and one with whole buckets
-//! (`write/bulk/commands.rs`). Of a key that an import begins nothing is there, so it is not looked at; the
-//! transaction checks that. If the server refuses the commands after all, or an item has no place in a whole bucket,
-//! the append protocol stores the items. The step in the record lets one of several calls advance; the others resume
-//! from what it has stored.
+//! `import_flat` reads its chunks from the sorted flat documents (`maintain/import_flat/pass.rs`),
+//! and for both calls `maintain/transfer/store.rs` is the transaction. Nobody else writes to these
+//! keys, so one look at them is enough to plan what a chunk stores: one command that fills open
+//! buckets, and one with whole buckets (`write/bulk/commands.rs`). Of a key that an import begins
+//! nothing is there, so it is not looked at; the transaction checks that. If the server refuses the
+//! commands after all, or an item has no place in a whole bucket, the append protocol stores the
+//! items. The step in the record lets one of several calls advance; the others resume from what it
+//! has stored.
 
 mod copy;
 mod event;
@@ -49,8 +51,8 @@ pub struct MigrateProgress {
     pub is_following: bool,
 }
 
-/// Builder of a migration: await it; see [`Bucket::migrate_from`]. The output is the number of items in
-/// the new collection.
+/// Builder of a migration: await it; see [`Bucket::migrate_from`]. The output is the number of
+/// items in the new collection.
 #[must_use = "nothing is migrated until this is awaited"]
 pub struct Migrate<'f, O, T> {
     db: Database,
@@ -74,8 +76,8 @@ impl<'f, O: Bucket, T: Bucket> Migrate<'f, O, T> {
 
     /// Follows the writers of the old collection until this future is done. It is first polled when
     /// everything that was there is copied, and should be done when no program writes to the old
-    /// collection any more. What they append until then is stored as it happens, so this last step takes
-    /// no longer than the writers need to stop.
+    /// collection any more. What they append until then is stored as it happens, so this last step
+    /// takes no longer than the writers need to stop.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, mongodb::Database};

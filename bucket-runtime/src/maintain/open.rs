@@ -48,20 +48,21 @@ impl<T: Bucket> OpenBuckets<T> {
         }
     }
 
-    /// Whether appends that wait at the same time share commands; see [`Buckets::append`]. The default
-    /// is `true`.
+    /// Whether appends that wait at the same time share commands; see [`Buckets::append`]. The
+    /// default is `true`.
     pub fn combine(mut self, combine: bool) -> Self {
         self.combine = combine;
         self
     }
 
-    /// Whether to create the indexes that are missing. The default is `true`. With `false` somebody else
-    /// creates them (see [`Bucket::indexes`]), and opening only checks; behind a `mongos`, those of one
-    /// shard.
+    /// Whether to create the indexes that are missing. The default is `true`. With `false` somebody
+    /// else creates them (see [`Bucket::indexes`]), and opening only checks; behind a `mongos`,
+    /// those of one shard.
     ///
     /// # Errors
     ///
-    /// [`is_index_missing`](crate::Error::is_index_missing), with the commands that create the missing ones.
+    /// [`is_index_missing`](crate::Error::is_index_missing), with the commands that create the
+    /// missing ones.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, mongodb::Database};
@@ -75,13 +76,14 @@ impl<T: Bucket> OpenBuckets<T> {
         self
     }
 
-    /// Whether to read the bucket that was opened last, and to refuse the collection if the struct cannot read
-    /// some item of it; on a cluster, the last one of some shard. One more round trip.
+    /// Whether to read the bucket that was opened last, and to refuse the collection if the struct
+    /// cannot read some item of it; on a cluster, the last one of some shard. One more round trip.
     ///
-    /// The key fields and the capacity are in the collection's index, so opening notices another struct with
-    /// others. One that has the same key and capacity, and other fields, is noticed only here: otherwise both
-    /// store their items in the same buckets, and the reads of each fail at the items of the other. The
-    /// default is `false`, since a struct whose fields have changed may append without reading older items.
+    /// The key fields and the capacity are in the collection's index, so opening notices another
+    /// struct with others. One that has the same key and capacity, and other fields, is noticed
+    /// only here: otherwise both store their items in the same buckets, and the reads of each fail
+    /// at the items of the other. The default is `false`, since a struct whose fields have changed
+    /// may append without reading older items.
     ///
     /// # Errors
     ///
@@ -99,9 +101,9 @@ impl<T: Bucket> OpenBuckets<T> {
         self
     }
 
-    /// Whether to take the capacity that the collection has, if it is another one than the struct's. So both versions
-    /// of a program can start before and after a [change of the capacity](Bucket::change_capacity). The default is
-    /// `false`.
+    /// Whether to take the capacity that the collection has, if it is another one than the
+    /// struct's. So both versions of a program can start before and after a [change of the
+    /// capacity](Bucket::change_capacity). The default is `false`.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, mongodb::Database};
@@ -115,8 +117,8 @@ impl<T: Bucket> OpenBuckets<T> {
         self
     }
 
-    /// Whether the spans of the handle's calls name the key (the field `bucket.key`). The default is `false`,
-    /// since a key may be personal data. Needs the feature `tracing`, see
+    /// Whether the spans of the handle's calls name the key (the field `bucket.key`). The default
+    /// is `false`, since a key may be personal data. Needs the feature `tracing`, see
     /// [`guide::tracing`](crate::guide::tracing).
     #[cfg(feature = "tracing")]
     pub fn trace_keys(mut self, trace: bool) -> Self {

@@ -1,7 +1,9 @@
-//! Moves items from elsewhere into the buckets of a collection, in transactions that also record the progress.
+//! Moves items from elsewhere into the buckets of a collection, in transactions that also record
+//! the progress.
 //!
-//! A source yields the items in chunks: sorted flat documents (`import_flat`), or old buckets and the events that
-//! follow (`migrate`). One transaction stores a chunk, so each item is stored once, wherever a call is interrupted.
+//! A source yields the items in chunks: sorted flat documents (`import_flat`), or old buckets and
+//! the events that follow (`migrate`). One transaction stores a chunk, so each item is stored once,
+//! wherever a call is interrupted.
 
 mod chunk;
 mod identities;
@@ -26,8 +28,8 @@ use crate::{
     write::{bulk::KeyItems, engine::Engine},
 };
 
-/// How often a chunk is planned again without the items whose identities are there already. Others may write them
-/// meanwhile.
+/// How often a chunk is planned again without the items whose identities are there already. Others
+/// may write them meanwhile.
 const ROUNDS: usize = 5;
 
 /// A call that moves items: where they go, and how far it has come.
@@ -36,7 +38,8 @@ pub(super) struct Transfer<S> {
     pub(super) record: Record,
     /// The state that the record holds.
     pub(super) state: S,
-    /// Counts items that are left out, since their identities are already there. Without this they are an error.
+    /// Counts items that are left out, since their identities are already there. Without this they
+    /// are an error.
     pub(super) leave_out: Option<fn(&mut S, usize)>,
 }
 

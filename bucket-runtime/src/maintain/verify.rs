@@ -43,7 +43,8 @@ pub struct VerifiedBuckets {
     pub problems: Vec<Problem>,
 }
 
-/// The result of a [`repair`](crate::Bucket::repair): the repaired problems, and those that are left.
+/// The result of a [`repair`](crate::Bucket::repair): the repaired problems, and those that are
+/// left.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct RepairedBuckets {

@@ -6,7 +6,8 @@ use crate::{
     write::{combine::Combiner, engine::Engine},
 };
 
-/// The two collections, the parents that the handle knows to be outliers, and the pushes that wait in it.
+/// The two collections, the parents that the handle knows to be outliers, and the pushes that wait
+/// in it.
 #[derive(Clone)]
 pub(crate) struct OutlierCollections {
     pub(crate) parents: Server,

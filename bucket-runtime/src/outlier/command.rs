@@ -60,8 +60,8 @@ impl ParentScope {
         filter
     }
 
-    /// The push into the parent's array, if it has room for these items, and has a total or lacks one. A total that is
-    /// missing stays missing: it would not count the items before.
+    /// The push into the parent's array, if it has room for these items, and has a total or lacks
+    /// one. A total that is missing stays missing: it would not count the items before.
     ///
     /// The filter decides the threshold; nothing is read first.
     pub(crate) fn push(&self, elements: Vec<Bson>, lacks_total: bool) -> Update {
@@ -84,8 +84,8 @@ impl ParentScope {
         Update::new(filter, update)
     }
 
-    /// Flags the parent, if it has no room for the first of these items or is flagged already, and its array
-    /// holds none of them.
+    /// Flags the parent, if it has no room for the first of these items or is flagged already, and
+    /// its array holds none of them.
     pub(crate) fn flag(&self, elements: &[Bson]) -> Update {
         let mut filter = self.parent();
         let has_room = self.has_room(&elements[..elements.len().min(1)]);
@@ -107,7 +107,8 @@ impl ParentScope {
         doc! { "$and": [by_length, { "$lte": [{ "$bsonSize": "$$ROOT" }, room] }] }
     }
 
-    /// Counts how many of these items, from the first on, a parent with this length and size can take.
+    /// Counts how many of these items, from the first on, a parent with this length and size can
+    /// take.
     pub(crate) fn count_fitting(&self, length: usize, bytes: usize, elements: &[Bson]) -> usize {
         let room = (self.spec.threshold as usize).saturating_sub(length);
         let most = room.min(elements.len());
@@ -124,7 +125,8 @@ impl ParentScope {
         )
     }
 
-    /// Counts the bytes that these items add to a parent, which may have neither array nor flag yet.
+    /// Counts the bytes that these items add to a parent, which may have neither array nor flag
+    /// yet.
     fn bytes(&self, elements: &[Bson]) -> i64 {
         let total = self.spec.total.map_or(0, |total| field(total, 8));
         let fields = field(self.spec.items, 5) + field(self.spec.flag, 1) + total;
@@ -137,8 +139,8 @@ impl ParentScope {
         value_size(element) + 2 + digits(self.spec.threshold.into()) as usize
     }
 
-    /// A projection of a parent's state: its flag, the length of its array, its bytes, whether it has a total, and
-    /// which of these items' identities the array holds.
+    /// A projection of a parent's state: its flag, the length of its array, its bytes, whether it
+    /// has a total, and which of these items' identities the array holds.
     pub(crate) fn state_fields(&self, elements: &[Bson]) -> Document {
         let mut fields = doc! {
             "_id": 0,
@@ -156,8 +158,9 @@ impl ParentScope {
         fields
     }
 
-    /// The extras documents of other programs, as the manual's commands write them: their ids are not in the range of
-    /// ours. The index on reference and `_id` answers that without reading buckets.
+    /// The extras documents of other programs, as the manual's commands write them: their ids are
+    /// not in the range of ours. The index on reference and `_id` answers that without reading
+    /// buckets.
     pub(crate) fn foreign_extras(&self) -> Document {
         let mut filter = self.extras.all();
         for (id, range) in self.extras.ids() {
@@ -166,8 +169,9 @@ impl ParentScope {
         filter
     }
 
-    /// The stage of a pipeline that subtracts removed items from the total, and changes the flag of a parent without
-    /// extras between missing and `false`, so that a change stream shows that the update is not a push.
+    /// The stage of a pipeline that subtracts removed items from the total, and changes the flag of
+    /// a parent without extras between missing and `false`, so that a change stream shows that the
+    /// update is not a push.
     fn mark_change(&self, removed: Option<Bson>) -> Document {
         let flag = format!("${}", self.spec.flag);
         let is_missing = doc! { "$eq": [{ "$type": &flag }, "missing"] };
@@ -199,8 +203,8 @@ impl ParentScope {
         )
     }
 
-    /// Takes the flag away, so that a cut in the same transaction sets it again. A change stream would take an update
-    /// of the array that leaves the flag alone for a push.
+    /// Takes the flag away, so that a cut in the same transaction sets it again. A change stream
+    /// would take an update of the array that leaves the flag alone for a push.
     pub(crate) fn unset_flag(&self) -> Update {
         Update::new(self.parent(), doc! { "$unset": { self.spec.flag: "" } })
     }

@@ -5,8 +5,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// The number of parents that are remembered at most. Outliers are few; if there are more, some pushes take
-/// one more round trip.
+/// The number of parents that are remembered at most. Outliers are few; if there are more, some
+/// pushes take one more round trip.
 const MAX_KNOWN: usize = 10_000;
 
 /// The ids of parents that a handle has seen to have extras, which only saves a round trip.

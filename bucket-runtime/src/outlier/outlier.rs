@@ -22,8 +22,8 @@ use crate::{
 /// The id of a parent as callers pass it: `&2`, `"invisible-cities"`.
 pub type IdRef<'i, T> = &'i <<T as Outlier>::Id as KeyField>::Borrowed;
 
-/// A parent whose items have an identity. The derive implements it for a struct whose array is marked with
-/// `#[outlier(items, unique = …)]`.
+/// A parent whose items have an identity. The derive implements it for a struct whose array is
+/// marked with `#[outlier(items, unique = …)]`.
 #[diagnostic::on_unimplemented(
     message = "the items of `{Self}` have no identity",
     label = "its items are not `unique`",
@@ -82,8 +82,8 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// How the struct is stored.
     const SPEC: OutlierSpec;
 
-    /// The type of the field stored as `_id`. Its serde form must be its [`KeyField::to_bson`] form, as
-    /// it is for all types of this crate.
+    /// The type of the field stored as `_id`. Its serde form must be its [`KeyField::to_bson`]
+    /// form, as it is for all types of this crate.
     type Id: KeyField;
 
     /// The type of the array's items.
@@ -92,8 +92,9 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// The fields that conditions can name: the type of [`FIELDS`](Self::FIELDS).
     type Fields;
 
-    /// The fields of a parent by their Rust names, for typed conditions: `Book::FIELDS.year.gte(2020)`.
-    /// A condition on the array sees only the parent's own items, not its extras.
+    /// The fields of a parent by their Rust names, for typed conditions:
+    /// `Book::FIELDS.year.gte(2020)`. A condition on the array sees only the parent's own items,
+    /// not its extras.
     const FIELDS: Self::Fields;
 
     /// The parent's id.
@@ -102,8 +103,8 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// The parent's array, to which reads add its extras.
     fn items_mut(&mut self) -> &mut Vec<Self::Item>;
 
-    /// A field or an item that is longer than its `max_len` (`#[outlier(max_len = …)]`), if there is
-    /// one: the parent is then refused before anything is sent.
+    /// A field or an item that is longer than its `max_len` (`#[outlier(max_len = …)]`), if there
+    /// is one: the parent is then refused before anything is sent.
     fn too_long(&self) -> Option<TooLong> {
         None
     }
@@ -118,27 +119,27 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
     #[doc(hidden)]
     const FLATTENED: Option<Flattened<Self>> = None;
 
-    /// A validator for the parents' collection. With it, the server refuses an array longer than the
-    /// threshold (O2) from every program. It also requires that the field is an array and that the id
-    /// has its stored type (numbers of any type), and nothing else.
+    /// A validator for the parents' collection. With it, the server refuses an array longer than
+    /// the threshold (O2) from every program. It also requires that the field is an array and that
+    /// the id has its stored type (numbers of any type), and nothing else.
     ///
-    /// It never refuses what this library writes, provided that it has the struct's threshold. Use it at
-    /// `validationLevel: "moderate"`: older parents that are too long may then be written until they are
-    /// split.
+    /// It never refuses what this library writes, provided that it has the struct's threshold. Use
+    /// it at `validationLevel: "moderate"`: older parents that are too long may then be written
+    /// until they are split.
     fn validator() -> Document {
         validator::of_parent(&Self::SPEC, Self::Id::BSON_TYPE)
     }
 
     /// A validator for the extras, which are buckets: see
-    /// [`Bucket::validator`](crate::Bucket::validator). It refuses the manual's own extras documents,
-    /// which have no count.
+    /// [`Bucket::validator`](crate::Bucket::validator). It refuses the manual's own extras
+    /// documents, which have no count.
     fn extras_validator() -> Document {
         ExtraItem::<Self>::validator()
     }
 
-    /// Creates the struct's two collections with their validators, before [`outliers`](Self::outliers)
-    /// opens them; each as [`Bucket::create_collection`](crate::Bucket::create_collection) does, the
-    /// parents first.
+    /// Creates the struct's two collections with their validators, before
+    /// [`outliers`](Self::outliers) opens them; each as
+    /// [`Bucket::create_collection`](crate::Bucket::create_collection) does, the parents first.
     ///
     /// If there are parents already: once they have the validator, a program that pushes without
     /// checking the threshold is refused, so let all writers use this library first.
@@ -174,12 +175,14 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
     }
 
     /// The indexes that the two collections need, for somebody else to create before
-    /// [`outliers`](Self::outliers) opens them: as models of the driver, and as text for MongoDB's shell.
+    /// [`outliers`](Self::outliers) opens them: as models of the driver, and as text for MongoDB's
+    /// shell.
     fn indexes() -> Vec<RequiredIndex> {
         required::of_outlier(&Self::SPEC, &ExtraItem::<Self>::SPEC)
     }
 
-    /// Opens the struct's two collections: awaiting it gives the [`Outliers`](crate::Outliers) to push to and read from.
+    /// Opens the struct's two collections: awaiting it gives the [`Outliers`](crate::Outliers) to
+    /// push to and read from.
     ///
     /// It makes sure that the indexes of the extras exist, and that the server supports what the
     /// protocol needs: three round trips if the indexes exist, five if they have to be created,
@@ -195,8 +198,8 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
         )
     }
 
-    /// Opens two collections of your choice, the parents' and the extras', with the read preference and
-    /// the concerns of those handles.
+    /// Opens two collections of your choice, the parents' and the extras', with the read preference
+    /// and the concerns of those handles.
     fn outliers_in<C: Send + Sync>(
         parents: Collection<C>,
         extras: Collection<C>,
@@ -204,18 +207,19 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
         OpenOutliers::new(parents.clone_with_type(), extras.clone_with_type())
     }
 
-    /// Lists what breaks O2 to O4 in the struct's two collections, and what the struct cannot read: parents
-    /// and items, each as a problem of its own; also [`unique`](macro@crate::Outlier#unique) items that stand twice,
-    /// in a parent, among its extras or in both. It also counts what it has read. The collections need not
-    /// open: extras of which a parent has two open documents do not.
+    /// Lists what breaks O2 to O4 in the struct's two collections, and what the struct cannot read:
+    /// parents and items, each as a problem of its own; also
+    /// [`unique`](macro@crate::Outlier#unique) items that stand twice, in a parent, among its
+    /// extras or in both. It also counts what it has read. The collections need not open: extras of
+    /// which a parent has two open documents do not.
     ///
-    /// It reads all parents and all extras, as the primary has them, in bounded memory. Writers may be
-    /// active; each problem existed at one moment.
+    /// It reads all parents and all extras, as the primary has them, in bounded memory. Writers may
+    /// be active; each problem existed at one moment.
     ///
     /// # Errors
     ///
-    /// Those of [`outliers`](Self::outliers) about indexes, or the driver's. Nothing that is stored is an
-    /// error.
+    /// Those of [`outliers`](Self::outliers) about indexes, or the driver's. Nothing that is stored
+    /// is an error.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Outlier, mongodb::Database};
@@ -244,28 +248,32 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
         verify_outliers::<Self>(parents.clone_with_type(), extras.clone_with_type())
     }
 
-    /// Repairs what [`verify`](Self::verify) finds where that needs no guessing: it repairs the extras as
-    /// [`Bucket::repair`](crate::Bucket::repair) does, splits parents that are too large, sets missing
-    /// flags and corrects totals. It says how many problems of each kind it solved, and which are left.
+    /// Repairs what [`verify`](Self::verify) finds where that needs no guessing: it repairs the
+    /// extras as [`Bucket::repair`](crate::Bucket::repair) does, splits parents that are too large,
+    /// sets missing flags and corrects totals. It says how many problems of each kind it solved,
+    /// and which are left.
     ///
-    /// It also takes over extras that another program stored under ids of its own, as the manual's commands do: their
-    /// items move to documents of this library's, behind the parent's own items and before those that were pushed
-    /// since, in the order of the old documents' ids. The old documents go, with whatever other fields they have.
+    /// It also takes over extras that another program stored under ids of its own, as the manual's
+    /// commands do: their items move to documents of this library's, behind the parent's own items
+    /// and before those that were pushed since, in the order of the old documents' ids. The old
+    /// documents go, with whatever other fields they have.
     ///
-    /// A split moves what exceeds the threshold or `max_bytes`. Each parent takes a transaction of its own, so every
-    /// item is in one place whenever the call stops. A parent that cannot be split, since two of its items have the
-    /// same identity, say, stays as it is and is [told](crate::RepairedOutliers::refused).
+    /// A split moves what exceeds the threshold or `max_bytes`. Each parent takes a transaction of
+    /// its own, so every item is in one place whenever the call stops. A parent that cannot be
+    /// split, since two of its items have the same identity, say, stays as it is and is
+    /// [told](crate::RepairedOutliers::refused).
     ///
     /// It deletes extras whose parent is gone only with
     /// [`delete_orphans`](crate::action::RepairOutliers::delete_orphans), and no other item ever.
     ///
-    /// Writers may be active, and repeating the call does no harm. After a dropped future some problems are solved, and
-    /// a task finishes the current parent.
+    /// Writers may be active, and repeating the call does no harm. After a dropped future some
+    /// problems are solved, and a task finishes the current parent.
     ///
     /// # Errors
     ///
     /// Those of [`verify`](Self::verify), the driver's about a write, and
-    /// [`is_unsupported`](crate::Error::is_unsupported) on a standalone server, which has no transactions.
+    /// [`is_unsupported`](crate::Error::is_unsupported) on a standalone server, which has no
+    /// transactions.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Outlier, mongodb::Database};

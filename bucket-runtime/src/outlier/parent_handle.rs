@@ -66,8 +66,9 @@ impl ParentHandle {
         }
     }
 
-    /// An error if other programs stored extras of the parent, where items have an identity: the unique index does not
-    /// see items of documents without a count. A parent that is known has no such extras.
+    /// An error if other programs stored extras of the parent, where items have an identity: the
+    /// unique index does not see items of documents without a count. A parent that is known has no
+    /// such extras.
     pub(crate) async fn check_extras(&self, session: Option<&mut ClientSession>) -> Result<()> {
         if self.scope.spec.unique.is_none() || self.is_known() {
             return Ok(());
@@ -101,8 +102,8 @@ impl ParentHandle {
         element(value).map_err(|refusal| self.unwritten(refusal))
     }
 
-    /// A parent as it is stored; an error if it may not be, or would not be read as it is. A flattened field may hold
-    /// the name `known`.
+    /// A parent as it is stored; an error if it may not be, or would not be read as it is. A
+    /// flattened field may hold the name `known`.
     pub(crate) fn stored_parent<T: Outlier>(
         &self,
         parent: &T,
@@ -127,7 +128,8 @@ impl ParentHandle {
             .with_source(refusal)
     }
 
-    /// An error if two of these items have the same identity, or none, which the unique index takes for the same one.
+    /// An error if two of these items have the same identity, or none, which the unique index takes
+    /// for the same one.
     pub(crate) fn check_twins(&self, elements: &[Bson]) -> Result<()> {
         let Some(field) = self.scope.spec.unique else {
             return Ok(());
@@ -142,8 +144,8 @@ impl ParentHandle {
         }
     }
 
-    /// Adds a number of extras to the parent's total, if it has one, in the transaction that stores or removes them;
-    /// returns whether the parent is there, with its flag.
+    /// Adds a number of extras to the parent's total, if it has one, in the transaction that stores
+    /// or removes them; returns whether the parent is there, with its flag.
     pub(crate) async fn count_extras(
         &self,
         total: &str,
@@ -177,8 +179,8 @@ impl ParentHandle {
         Ok(flagged.read_latest().first(session).await?.is_some())
     }
 
-    /// Reads how full the parent is, if it exists, and which of these items' identities its array holds; for a write,
-    /// as the primary has it.
+    /// Reads how full the parent is, if it exists, and which of these items' identities its array
+    /// holds; for a write, as the primary has it.
     pub(crate) async fn read_state(
         &self,
         elements: &[Bson],

@@ -1,16 +1,16 @@
 //! How a bucket stays within its bytes without being read first.
 //!
 //! The filter of an upsert takes no `$expr` and cannot measure the bucket, so the runtime counts
-//! here. A quarter of the bytes is divided into equal shares, one for each of the `capacity`
-//! items. The update that appends an item adds what the item takes beyond its share to `oversize`, and its
-//! filter requires that the other three quarters have that much left. The first item of a bucket may take all of
-//! it. So no bucket exceeds its bytes, whatever the order of the items.
+//! here. A quarter of the bytes is divided into equal shares, one for each of the `capacity` items.
+//! The update that appends an item adds what the item takes beyond its share to `oversize`, and its
+//! filter requires that the other three quarters have that much left. The first item of a bucket
+//! may take all of it. So no bucket exceeds its bytes, whatever the order of the items.
 //!
-//! If a bucket has no room for the next item, the writer seals it and opens the next one; if two writers do so
-//! at once, one is refused. `protocol/pack.rs` decides which successive items share a bucket, in statements,
-//! imports, changes of the capacity and splits. A load cuts by count and then measures each whole bucket
-//! (`write/bulk/measure.rs`). The compiler's proof that a full bucket fits is `const` arithmetic
-//! (`schema/size/full.rs`).
+//! If a bucket has no room for the next item, the writer seals it and opens the next one; if two
+//! writers do so at once, one is refused. `protocol/pack.rs` decides which successive items share a
+//! bucket, in statements, imports, changes of the capacity and splits. A load cuts by count and
+//! then measures each whole bucket (`write/bulk/measure.rs`). The compiler's proof that a full
+//! bucket fits is `const` arithmetic (`schema/size/full.rs`).
 
 #[cfg(test)]
 mod tests;
@@ -31,11 +31,11 @@ use crate::{
 
 /// How the bytes of a key's buckets are divided.
 ///
-/// A quarter of the bytes is divided into equal shares, one for each item that a bucket may hold. The
-/// field `oversize` adds up what items take beyond their shares. The update that appends an item
-/// increases it, and its filter requires that the other three quarters have that much left. So buckets
-/// of small items need no such field, and no bucket exceeds its bytes, whatever the order of the items.
-/// The first item of a bucket may take all of the bytes.
+/// A quarter of the bytes is divided into equal shares, one for each item that a bucket may hold.
+/// The field `oversize` adds up what items take beyond their shares. The update that appends an
+/// item increases it, and its filter requires that the other three quarters have that much left. So
+/// buckets of small items need no such field, and no bucket exceeds its bytes, whatever the order
+/// of the items. The first item of a bucket may take all of the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Budget {
     /// The bytes for all elements.
@@ -97,15 +97,15 @@ impl Budget {
         signed(bytes) <= self.room
     }
 
-    /// Whether a document of this size stays within a bucket's bytes; one that is not sealed needs room
-    /// to be sealed later.
+    /// Whether a document of this size stays within a bucket's bytes; one that is not sealed needs
+    /// room to be sealed later.
     pub(crate) fn is_document(&self, bytes: usize, sealed: bool) -> bool {
         let reserve = if sealed { 0 } else { self.reserve };
         signed(bytes) + reserve <= i64::from(self.max)
     }
 
-    /// The condition that a bucket has room for further items with this oversize. Buckets without the
-    /// field have used none of it.
+    /// The condition that a bucket has room for further items with this oversize. Buckets without
+    /// the field have used none of it.
     pub(crate) fn leaves(&self, further: i64) -> Document {
         match self.most - further {
             left @ 0.. => doc! { "$not": { "$gt": left } },

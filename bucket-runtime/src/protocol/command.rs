@@ -44,8 +44,8 @@ pub(crate) struct KeyScope {
     pub(crate) prefix: String,
 }
 
-/// A key, and the collection's open index as it was last read: what depends on the capacity needs both.
-/// Dereferences to the key.
+/// A key, and the collection's open index as it was last read: what depends on the capacity needs
+/// both. Dereferences to the key.
 #[derive(Debug, Clone)]
 pub(crate) struct IndexedScope {
     pub(crate) key: KeyScope,
@@ -85,7 +85,8 @@ impl Update {
         }
     }
 
-    /// Makes the server refuse the update if it finds no document: a new one could not have such an id.
+    /// Makes the server refuse the update if it finds no document: a new one could not have such an
+    /// id.
     pub(crate) fn or_be_refused(mut self) -> Self {
         let impossible = Bson::Array(Vec::new());
         (self.update).insert("$setOnInsert", doc! { "_id": impossible });
@@ -137,8 +138,8 @@ impl KeyScope {
         IndexedScope { key: self, open }
     }
 
-    /// Narrows the scope to the window of this moment, if buckets have windows. A moment that no id can
-    /// hold has no window; [`item::opening_id`](crate::write::item::opening_id) refuses it.
+    /// Narrows the scope to the window of this moment, if buckets have windows. A moment that no id
+    /// can hold has no window; [`item::opening_id`](crate::write::item::opening_id) refuses it.
     pub(crate) fn at(mut self, time: Option<DateTime>) -> Self {
         let ordinal = self.spec.id.ordinal;
         if let (Ordinal::Window { .. }, Some(time)) = (ordinal, time)
@@ -168,8 +169,8 @@ impl KeyScope {
         conditions(self.fields())
     }
 
-    /// The ids of all buckets of the key or window: a range, which the `_id` index answers alone. Never
-    /// a regex.
+    /// The ids of all buckets of the key or window: a range, which the `_id` index answers alone.
+    /// Never a regex.
     pub(crate) fn ids(&self) -> Document {
         doc! { "_id": { "$gte": &self.prefix, "$lt": id::successor(&self.prefix) } }
     }
@@ -179,8 +180,8 @@ impl KeyScope {
         doc! { "$or": scopes.iter().map(|scope| scope.ids()).collect::<Vec<_>>() }
     }
 
-    /// All buckets of the key or window. Of a parent, all extras documents under whatever id: a read has to notice
-    /// those of other programs.
+    /// All buckets of the key or window. Of a parent, all extras documents under whatever id: a
+    /// read has to notice those of other programs.
     pub(crate) fn all(&self) -> Document {
         self.with_key(match self.spec.are_extras {
             true => Document::new(),
@@ -188,9 +189,9 @@ impl KeyScope {
         })
     }
 
-    /// The buckets with these ids that have the key fields. That excludes documents of other programs
-    /// among those ids, but includes buckets that have a key field under an older name. A `mongos` asks
-    /// one shard for them, unless a field may have an older name.
+    /// The buckets with these ids that have the key fields. That excludes documents of other
+    /// programs among those ids, but includes buckets that have a key field under an older name. A
+    /// `mongos` asks one shard for them, unless a field may have an older name.
     pub(crate) fn with_key(&self, mut ids: Document) -> Document {
         let mut renamed = Vec::new();
         for (key, part) in self.spec.key.iter().zip(&self.parts) {
@@ -228,7 +229,8 @@ impl KeyScope {
         }
     }
 
-    /// The error of a document with this id that reads of the key find, although no bucket of it can have that id.
+    /// The error of a document with this id that reads of the key find, although no bucket of it
+    /// can have that id.
     pub(crate) fn foreign(&self, id: &Bson) -> Kind {
         match self.spec.are_extras {
             true => Kind::ForeignExtras(shell(id)),
@@ -249,8 +251,8 @@ impl KeyScope {
         format!("{:?}", self.key_text())
     }
 
-    /// Whether the bucket belongs to the key. A bucket among the key's ids that does not was stored by a
-    /// program that does not know the format.
+    /// Whether the bucket belongs to the key. A bucket among the key's ids that does not was stored
+    /// by a program that does not know the format.
     pub(crate) fn holds<T: Bucket, E>(&self, bucket: &StoredBucket<T, E>) -> bool {
         let is_own = match self.spec.are_extras {
             true => self.owns(&bucket.id),
@@ -261,8 +263,8 @@ impl KeyScope {
 }
 
 impl IndexedScope {
-    /// The maximum size of a bucket, if it has to be checked: the compiler's proof holds only up to the
-    /// struct's capacity.
+    /// The maximum size of a bucket, if it has to be checked: the compiler's proof holds only up to
+    /// the struct's capacity.
     pub(crate) fn max_bytes(&self) -> Option<u32> {
         let is_bounded = self.spec.is_bounded && self.open.capacity <= self.spec.capacity;
         (!is_bounded).then_some(self.spec.max_bytes)
@@ -270,7 +272,8 @@ impl IndexedScope {
 
     /// The open bucket of the key, even if its id is not one of the key's.
     ///
-    /// `$exists` and not `null`: an upsert copies an equality into a new bucket, which would then have the field.
+    /// `$exists` and not `null`: an upsert copies an equality into a new bucket, which would then
+    /// have the field.
     pub(crate) fn open_bucket_anywhere(&self) -> Document {
         let mut filter = self.equalities();
         filter.insert(SEALED, doc! { "$exists": false });

@@ -35,11 +35,11 @@ use crate::{
 
 type SerializeError = <Serializer as serde::Serializer>::Error;
 
-/// A field of `T` with values of type `V`, which are stored in the form `S`. With a path `P` it leads to
-/// the [fields inside](trait@Fields) of its values.
+/// A field of `T` with values of type `V`, which are stored in the form `S`. With a path `P` it
+/// leads to the [fields inside](trait@Fields) of its values.
 ///
-/// The derives make one for each field: `Trade::FIELDS.quantity`. Its methods are conditions, with the
-/// meaning that the server's match language gives them:
+/// The derives make one for each field: `Trade::FIELDS.quantity`. Its methods are conditions, with
+/// the meaning that the server's match language gives them:
 ///
 /// - Values compare by their kind: numbers of any type with numbers, text with text; a field of another
 ///   kind does not match.
@@ -52,8 +52,8 @@ type SerializeError = <Serializer as serde::Serializer>::Error;
 /// - Documents are equal if they have the same fields in the same order, so two `HashMap`s rarely are.
 /// - A field is found under the name that it is written under now, not under an `alias`.
 ///
-/// Values are written as the field writes them, including `#[serde(with = "…")]`. A value that cannot be
-/// stored equals nothing.
+/// Values are written as the field writes them, including `#[serde(with = "…")]`. A value that
+/// cannot be stored equals nothing.
 ///
 /// ```
 /// # use bucket_runtime::{Bucket, Filter, bson::{DateTime, Document, doc}};
@@ -80,7 +80,8 @@ pub struct Field<T, V, S = Plain, P = ()> {
     id_text: Option<fn(&V) -> String>,
     /// The variant that the field is inside of.
     variant: Option<&'static Tag>,
-    /// The number of nested arrays whose items the field stands for; 0 for a value outside of arrays.
+    /// The number of nested arrays whose items the field stands for; 0 for a value outside of
+    /// arrays.
     arrays: usize,
     of: Of<(T, S, P)>,
 }
@@ -157,8 +158,8 @@ impl<T, V: TimeField, P> Field<T, V, Date, P> {
 
 impl<T, V, S, P> Field<T, V, S, P> {
     /// A field that a function of its own stores under this name, in the form `S`. Values that this
-    /// function writes differently for human-readable formats cannot be found. A part of the struct can
-    /// have this field only if [`read_by`](Self::read_by) says how it is read.
+    /// function writes differently for human-readable formats cannot be found. A part of the struct
+    /// can have this field only if [`read_by`](Self::read_by) says how it is read.
     pub const fn with(
         name: &'static str,
         write: fn(&V, Serializer) -> Result<Bson, SerializeError>,
@@ -203,7 +204,8 @@ impl<T, V, S, P> Field<T, V, S, P> {
         self
     }
 
-    /// The stored name, as serde resolves it; of a nested field the whole path, such as `venue.city`.
+    /// The stored name, as serde resolves it; of a nested field the whole path, such as
+    /// `venue.city`.
     pub const fn name(&self) -> &'static str {
         self.name
     }
@@ -225,13 +227,14 @@ impl<T, V, S, P> Field<T, V, S, P> {
         }
     }
 
-    /// The field does not equal this value, or is missing. If it is inside a variant of an enum, the
-    /// value is of this variant.
+    /// The field does not equal this value, or is missing. If it is inside a variant of an enum,
+    /// the value is of this variant.
     pub fn ne(self, value: impl Value<V>) -> Filter<T> {
         Filter::of(self.is_of_variant()).and(!self.eq(value))
     }
 
-    /// The field equals one of these values. No item matches an empty list, and all match its negation.
+    /// The field equals one of these values. No item matches an empty list, and all match its
+    /// negation.
     pub fn is_in<I: Value<V>>(self, values: impl IntoIterator<Item = I>) -> Filter<T> {
         let values = values.into_iter().map(I::into_value);
         self.one_of(values.flat_map(|value| self.stored(&value)).collect())
@@ -263,7 +266,8 @@ impl<T, V, S, P> Field<T, V, S, P> {
         self.holds(Node::Leaf(self.leaf(operators)))
     }
 
-    /// The condition that the value is of the variant that the field is inside of, if it is inside of one.
+    /// The condition that the value is of the variant that the field is inside of, if it is inside
+    /// of one.
     fn is_of_variant(&self) -> Node {
         variant::tested(self.variant)
     }
@@ -300,8 +304,8 @@ impl<T, V, S, P> Field<T, V, S, P> {
         self.holds(Node::Leaf(self.leaf(equals(values))))
     }
 
-    /// The forms that this value has in documents: none if it cannot be stored, and also `null` for a
-    /// value that is left out, since the server treats `null` and missing as equal.
+    /// The forms that this value has in documents: none if it cannot be stored, and also `null` for
+    /// a value that is left out, since the server treats `null` and missing as equal.
     fn stored(&self, value: &V) -> Vec<Bson> {
         let written = self.write.stored(value);
         let missing = (self.left_out)(value).then_some(Bson::Null);

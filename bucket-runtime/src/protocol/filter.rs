@@ -1,17 +1,18 @@
 //! Conditions: how they combine, and what they become on flat documents and on buckets.
 //!
-//! Only the match language decides, so a bucket's items match as if each were a document of its own: `$match`
-//! the buckets, `$unwind`, `$match` the items (`protocol/query.rs`). Expressions such as `$filter` compare
-//! differently. The first `$match` is a necessary condition, which `Node::of_bucket` derives from the filter:
-//! conditions on key fields as they are, conditions on one element as `$elemMatch`. A user's index can answer
-//! it, and the server unwinds only what it finds. Where that condition is sufficient, too
-//! (`Node::is_decided_by_buckets`), a limit on items is a limit on buckets as well: the server reads ahead, and
-//! would fetch megabytes of them.
+//! Only the match language decides, so a bucket's items match as if each were a document of its
+//! own: `$match` the buckets, `$unwind`, `$match` the items (`protocol/query.rs`). Expressions such
+//! as `$filter` compare differently. The first `$match` is a necessary condition, which
+//! `Node::of_bucket` derives from the filter: conditions on key fields as they are, conditions on
+//! one element as `$elemMatch`. A user's index can answer it, and the server unwinds only what it
+//! finds. Where that condition is sufficient, too (`Node::is_decided_by_buckets`), a limit on items
+//! is a limit on buckets as well: the server reads ahead, and would fetch megabytes of them.
 //!
-//! A field inside of a value has a path, which is a type (`protocol/field/path.rs`): the derive numbers the names
-//! of each struct, and the compiler joins them to a text. So a field that leads to a document dereferences to the
-//! fields inside (`nested.rs`) without an allocation, and an enum's variant brings the condition on its tag. A path
-//! knows whether an `Option` is on the way, so that a group of a field inside of it has a value of `None`.
+//! A field inside of a value has a path, which is a type (`protocol/field/path.rs`): the derive
+//! numbers the names of each struct, and the compiler joins them to a text. So a field that leads
+//! to a document dereferences to the fields inside (`nested.rs`) without an allocation, and an
+//! enum's variant brings the condition on its tag. A path knows whether an `Option` is on the way,
+//! so that a group of a field inside of it has a value of `None`.
 
 mod whole;
 
@@ -35,18 +36,19 @@ const MAX_REQUEST_BYTES: usize = 16 << 20;
 
 /// A condition on the fields of `T`, made by the methods of [`Field`](crate::Field).
 ///
-/// [`and`](Self::and), [`or`](Self::or) and `!` combine conditions. The default one matches everything.
+/// [`and`](Self::and), [`or`](Self::or) and `!` combine conditions. The default one matches
+/// everything.
 ///
-/// For `a && b` the compiler says ``expected `bool`, found `Filter` ``, without a hint: `&&` and `||` take
-/// nothing but `bool`, whatever a type implements. Write `a.and(b)` and `a.or(b)`.
+/// For `a && b` the compiler says ``expected `bool`, found `Filter` ``, without a hint: `&&` and
+/// `||` take nothing but `bool`, whatever a type implements. Write `a.and(b)` and `a.or(b)`.
 ///
-/// Conditions nest up to 45 levels deep, and a request takes 16 MB: calls with a larger filter fail with
-/// [`is_too_large`](crate::Error::is_too_large) before they send anything, and the server refuses its document.
-/// A chain of `or` is one level, and so is one of `and`.
+/// Conditions nest up to 45 levels deep, and a request takes 16 MB: calls with a larger filter fail
+/// with [`is_too_large`](crate::Error::is_too_large) before they send anything, and the server
+/// refuses its document. A chain of `or` is one level, and so is one of `and`.
 ///
 /// It converts into the driver's [`Document`]. That document is the filter for a flat collection of
-/// `T`s: a collection of your own, a view of [`unwind`](crate::Bucket::unwind), the
-/// parents of an [`Outlier`](crate::Outlier), or a `$match` after [`unwind`](crate::Bucket::unwind).
+/// `T`s: a collection of your own, a view of [`unwind`](crate::Bucket::unwind), the parents of an
+/// [`Outlier`](crate::Outlier), or a `$match` after [`unwind`](crate::Bucket::unwind).
 ///
 /// ```
 /// # use bucket_runtime::{Bucket, Filter, bson::{Document, doc}};
@@ -121,9 +123,9 @@ impl<T> Filter<T> {
 impl<T> Not for Filter<T> {
     type Output = Self;
 
-    /// The condition does not hold. This also matches if the field is missing, and if a field inside a
-    /// variant of an enum is compared, all values of other variants: the condition does not hold for them.
-    /// [`ne`](crate::Field::ne) holds for values of the variant alone.
+    /// The condition does not hold. This also matches if the field is missing, and if a field
+    /// inside a variant of an enum is compared, all values of other variants: the condition does
+    /// not hold for them. [`ne`](crate::Field::ne) holds for values of the variant alone.
     fn not(self) -> Self {
         Self::of(Node::Not(Box::new(self.node.or_too_deep())))
     }
@@ -175,8 +177,8 @@ fn is_deeper(value: &Bson, levels: usize) -> bool {
 }
 
 impl Node {
-    /// The condition that a field satisfies these operators: a field of the items, under its stored name or
-    /// path, that is not taken for a time.
+    /// The condition that a field satisfies these operators: a field of the items, under its stored
+    /// name or path, that is not taken for a time.
     pub(crate) fn on(name: &'static str, test: Document) -> Self {
         Self::Leaf(Leaf {
             name,
@@ -213,8 +215,9 @@ impl Node {
         Self::Or(all)
     }
 
-    /// The condition, to be put into another one; if it has all the levels that a condition may have, a
-    /// document that neither a read nor the server takes. So no condition nests too deep for the stack.
+    /// The condition, to be put into another one; if it has all the levels that a condition may
+    /// have, a document that neither a read nor the server takes. So no condition nests too deep
+    /// for the stack.
     fn or_too_deep(self) -> Self {
         if !self.has_levels(MAX_LEVELS) {
             return self;
@@ -256,11 +259,11 @@ impl Node {
         }
     }
 
-    /// The condition on buckets that may hold a matching item: conditions on key fields as they are, and
-    /// that some element satisfies the conditions on other fields.
+    /// The condition on buckets that may hold a matching item: conditions on key fields as they
+    /// are, and that some element satisfies the conditions on other fields.
     ///
-    /// This is necessary but not always sufficient: two conditions may be satisfied by different elements
-    /// if one of the two includes key fields.
+    /// This is necessary but not always sufficient: two conditions may be satisfied by different
+    /// elements if one of the two includes key fields.
     pub(crate) fn of_bucket(&self, items: &str) -> Document {
         match (self.mentions(true), self.mentions(false)) {
             // A condition that matches everything or nothing does so for buckets, too.
@@ -324,8 +327,8 @@ impl Node {
         }
     }
 
-    /// The prefix of the ids of all buckets that can match, if the condition fixes the values of the
-    /// first key fields.
+    /// The prefix of the ids of all buckets that can match, if the condition fixes the values of
+    /// the first key fields.
     pub(crate) fn id_prefix(&self, spec: &BucketSpec) -> Option<String> {
         let conjuncts = match self {
             Self::And(nodes) => nodes.as_slice(),

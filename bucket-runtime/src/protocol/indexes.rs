@@ -48,8 +48,9 @@ pub(crate) fn of_parents(
     plain(found, spec.indexes.iter().map(|name| (*name).to_owned()))
 }
 
-/// The indexes of extras that have to be created, beside those of buckets: the manual's on the reference field, which
-/// with `_id` also tells our pages from other documents, and one that is always empty, by which a total is known.
+/// The indexes of extras that have to be created, beside those of buckets: the manual's on the
+/// reference field, which with `_id` also tells our pages from other documents, and one that is
+/// always empty, by which a total is known.
 ///
 /// If there is one of another total, the struct's writers would leave that total behind.
 pub(crate) fn of_extras(found: &[IndexModel], spec: &OutlierSpec) -> Result<Vec<IndexModel>, Kind> {
@@ -150,7 +151,8 @@ fn is_plain(options: &IndexOptions) -> bool {
 
 /// The index that stores each item of a key once, if it has to be created.
 ///
-/// If there is one and the struct names no such field, the struct's writers would store items twice in a bucket.
+/// If there is one and the struct names no such field, the struct's writers would store items twice
+/// in a bucket.
 fn unique(
     found: &[IndexModel],
     spec: &BucketSpec,
@@ -187,8 +189,8 @@ fn unknown_unique(field: &str) -> Kind {
 
 /// The index by which the server removes buckets, if it has to be created.
 ///
-/// If there is one and the struct does not declare it, the struct's writers would not update the time of
-/// a bucket's newest item, and the server would remove items too early.
+/// If there is one and the struct does not declare it, the struct's writers would not update the
+/// time of a bucket's newest item, and the server would remove items too early.
 fn expiry(
     found: &[IndexModel],
     spec: &BucketSpec,
@@ -241,7 +243,8 @@ pub(crate) fn open_index(
     }
 }
 
-/// The open indexes of a collection, and whether each is hidden: one that is not, except while the capacity changes.
+/// The open indexes of a collection, and whether each is hidden: one that is not, except while the
+/// capacity changes.
 pub(crate) fn open_indexes(
     found: &[IndexModel],
     spec: &BucketSpec,
@@ -260,8 +263,8 @@ pub(crate) fn open_indexes(
     open.collect()
 }
 
-/// Whether the collection compares text by a locale. The index on `_id` shows it, since it always has
-/// its collection's collation.
+/// Whether the collection compares text by a locale. The index on `_id` shows it, since it always
+/// has its collection's collation.
 fn has_collation(found: &[IndexModel]) -> bool {
     named(found, "_id_")
         .and_then(|index| index.options.as_ref())

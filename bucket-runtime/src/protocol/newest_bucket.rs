@@ -4,8 +4,8 @@ use mongodb::bson::Bson;
 
 use crate::protocol::command::IndexedScope;
 
-/// A writer's knowledge of a key's newest bucket. It may be out of date at any time: then the server
-/// refuses the statement that was built on it.
+/// A writer's knowledge of a key's newest bucket. It may be out of date at any time: then the
+/// server refuses the statement that was built on it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum NewestBucket {
     /// Nothing is known yet; the next statement does not need to know more.
@@ -45,8 +45,8 @@ pub(crate) struct LastBucket {
 }
 
 impl NewestBucket {
-    /// The state that the last bucket of a key or window shows. One read finds both the next number and
-    /// that no bucket is open. Another writer may have opened that bucket a moment ago.
+    /// The state that the last bucket of a key or window shows. One read finds both the next number
+    /// and that no bucket is open. Another writer may have opened that bucket a moment ago.
     pub(crate) fn from_last(last: Option<LastBucket>) -> Self {
         match last {
             Some(LastBucket {
@@ -60,7 +60,8 @@ impl NewestBucket {
         }
     }
 
-    /// The state that the key's open bucket shows; `Err` with the id if no bucket of the key can have it.
+    /// The state that the key's open bucket shows; `Err` with the id if no bucket of the key can
+    /// have it.
     pub(crate) fn from_open(open: OpenBucket, scope: &IndexedScope) -> Result<Self, Bson> {
         match open.id {
             Bson::String(id) if id.starts_with(&scope.prefix) => Ok(Self::Open {

@@ -2,8 +2,8 @@
 
 use crate::{protocol::command::KeyScope, schema::id};
 
-/// The id of the bucket after `last`: the next number or, with an opening id, that one with the next free
-/// suffix. `Ok(None)` if no id is left, `Err` if `last` does not have this format.
+/// The id of the bucket after `last`: the next number or, with an opening id, that one with the
+/// next free suffix. `Ok(None)` if no id is left, `Err` if `last` does not have this format.
 pub(crate) fn next_id(
     scope: &KeyScope,
     opening_id: Option<&str>,

@@ -3,15 +3,15 @@
 //! `tests/model` includes this file, so that it searches the decisions that the engine takes. Hence
 //! nothing here names another module.
 //!
-//! The index `bucket_open`, `{ key…, sealed: 1 }`, is unique and partial (`count < capacity`): it holds one
-//! entry per open bucket and one per sealed one. An append is one upsert with this index as its hint. It finds
-//! the open bucket in one step, whatever the length of the history, or inserts a new one; if another writer has
-//! inserted one meanwhile, the server refuses with E11000. Every command is complete in itself, so a dropped
-//! future never leaves a half-done step.
+//! The index `bucket_open`, `{ key…, sealed: 1 }`, is unique and partial (`count < capacity`): it
+//! holds one entry per open bucket and one per sealed one. An append is one upsert with this index
+//! as its hint. It finds the open bucket in one step, whatever the length of the history, or
+//! inserts a new one; if another writer has inserted one meanwhile, the server refuses with E11000.
+//! Every command is complete in itself, so a dropped future never leaves a half-done step.
 //!
 //! The first row that holds decides (a pure function, whose test walks this table). E11000 on
-//! `bucket_open` means that another writer opened the bucket first; E11000 on `_id_`, that a full or sealed
-//! bucket of the same moment has the id.
+//! `bucket_open` means that another writer opened the bucket first; E11000 on `_id_`, that a full
+//! or sealed bucket of the same moment has the id.
 //!
 //! | the server's answer | when | next |
 //! | --- | --- | --- |
@@ -32,18 +32,20 @@
 //! | E11000 on `bucket_unique`; another error | | stop with an error |
 //! | ended with its plan | | send the items again, with nothing known |
 //!
-//! After the third try, whatever a writer reads is out of date before it can use it, and one item that any open
-//! bucket takes has the best chance. With a time, the newest bucket is read as the key's last one, which passes no
-//! index entries of full buckets. A writer that has lost a race for opening a bucket searches for the open one,
-//! since that may be an earlier one, have a foreign id, or be empty, and then it is sealed. Where bytes count, every
-//! other try reads, since the open bucket may lack room. Before a further try a writer pauses for a random share
-//! of its last round trip: where that was slow, the bucket that won takes as long to fill.
+//! After the third try, whatever a writer reads is out of date before it can use it, and one item
+//! that any open bucket takes has the best chance. With a time, the newest bucket is read as the
+//! key's last one, which passes no index entries of full buckets. A writer that has lost a race for
+//! opening a bucket searches for the open one, since that may be an earlier one, have a foreign id,
+//! or be empty, and then it is sealed. Where bytes count, every other try reads, since the open
+//! bucket may lack room. Before a further try a writer pauses for a random share of its last round
+//! trip: where that was slow, the bucket that won takes as long to fill.
 //!
-//! With `{#}` the writer must know the number: it sends an update, and only if no bucket is open, it reads the
-//! last bucket. If another writer has opened that one meanwhile, the item goes there; otherwise the writer sends
-//! an upsert with exactly the next number. A transaction, which an E11000 would abort, goes the same way. An
-//! update of a known bucket sets an impossible `_id` on insert (`append_to_id_or_be_refused`), so that a bucket
-//! that has expired or been rewritten does not come back under its old id.
+//! With `{#}` the writer must know the number: it sends an update, and only if no bucket is open,
+//! it reads the last bucket. If another writer has opened that one meanwhile, the item goes there;
+//! otherwise the writer sends an upsert with exactly the next number. A transaction, which an
+//! E11000 would abort, goes the same way. An update of a known bucket sets an impossible `_id` on
+//! insert (`append_to_id_or_be_refused`), so that a bucket that has expired or been rewritten does
+//! not come back under its old id.
 
 /// The writer's knowledge of the key's newest bucket when it sent the statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +72,8 @@ pub(crate) enum Answer {
     OtherOpen,
     /// Another bucket holds an item with the same `unique` value.
     ItemThere,
-    /// The server has ended the statement with its plan, before it has changed anything: another index was dropped, say.
+    /// The server has ended the statement with its plan, before it has changed anything: another
+    /// index was dropped, say.
     BrokenOff,
     /// Anything else.
     Refused,
@@ -111,14 +114,14 @@ pub(crate) enum Next {
     Stop,
 }
 
-/// After the third try, other writers are faster: what was read is out of date before it is used, and a
-/// single item that any open bucket takes has the best chance.
+/// After the third try, other writers are faster: what was read is out of date before it is used,
+/// and a single item that any open bucket takes has the best chance.
 pub(crate) fn is_contended(tries: u32) -> bool {
     tries > 2
 }
 
-/// A bucket that one large item fills has no room for small items either, so every other try reads how
-/// much room is left.
+/// A bucket that one large item fills has no room for small items either, so every other try reads
+/// how much room is left.
 fn is_turn_to_read(tries: u32) -> bool {
     tries.is_multiple_of(2)
 }
@@ -136,7 +139,8 @@ pub(crate) fn next(answer: Answer, facts: Facts) -> Next {
         Answer::ItemThere if !facts.is_unique => Next::Stop,
         Answer::ItemThere => Next::ReadNewest,
         Answer::MustNotOpen if contended && facts.known == Known::OpenBucket => Next::SendAgain,
-        // Numbered buckets are opened in order, so one read shows the open bucket or the next number.
+        // Numbered buckets are opened in order, so one read shows the open bucket or the next
+        // number.
         Answer::MustNotOpen if facts.known == Known::OpenBucket && facts.is_numbered => {
             Next::ReadLast
         }
@@ -147,8 +151,8 @@ pub(crate) fn next(answer: Answer, facts: Facts) -> Next {
             Next::SendAgain
         }
         Answer::MustNotOpen => Next::ReadNewest,
-        // With a time ordinal, the open bucket need not be the last one of the item's moment. It may be empty, or lack
-        // bytes.
+        // With a time ordinal, the open bucket need not be the last one of the item's moment. It
+        // may be empty, or lack bytes.
         Answer::NoMatch if !facts.is_numbered => Next::ReadNewest,
         Answer::NoMatch if facts.is_single => Next::ReadLast,
         Answer::NoMatch => Next::ReadNewest,

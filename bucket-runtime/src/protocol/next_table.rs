@@ -1,8 +1,10 @@
-//! The table of [`next`] in words and as conditions: a test walks it, and the docs of the module show it.
+//! The table of [`next`] in words and as conditions: a test walks it, and the docs of the module
+//! show it.
 
 use super::next_step::{Answer, Answer::*, Facts, Known, Next, next};
 
-/// A row: the answer, when the row holds (in words, and as a condition), and what comes next (likewise).
+/// A row: the answer, when the row holds (in words, and as a condition), and what comes next
+/// (likewise).
 type Row = (
     &'static [Answer],
     &'static str,

@@ -43,8 +43,8 @@ impl Packer {
         self.pack.len >= self.room
     }
 
-    /// Whether the bucket has room for an item of this size. The first item of a bucket may take all of
-    /// its bytes.
+    /// Whether the bucket has room for an item of this size. The first item of a bucket may take
+    /// all of its bytes.
     pub(crate) fn takes(&self, bytes: usize) -> bool {
         let is_first = self.before.is_none() && self.pack.len == 0;
         let oversize = self.before.unwrap_or(0) + self.pack.oversize;

@@ -73,8 +73,8 @@ impl Query {
         }
     }
 
-    /// The fields that tell an item apart from others, for its fingerprint: the `unique` one, if it is read,
-    /// else all that are; `None` if that is the whole item.
+    /// The fields that tell an item apart from others, for its fingerprint: the `unique` one, if it
+    /// is read, else all that are; `None` if that is the whole item.
     pub(crate) fn telling_names(&self, unique: Option<&'static str>) -> Option<Vec<&'static str>> {
         let read = self.names.as_ref();
         let is_read = |name: &&str| read.is_none_or(|read| read.contains(name));
@@ -82,8 +82,8 @@ impl Query {
         unique.map(|name| vec![name]).or_else(|| read.cloned())
     }
 
-    /// Whether the query returns all items of the buckets. Sending whole buckets then costs a third of sending
-    /// items.
+    /// Whether the query returns all items of the buckets. Sending whole buckets then costs a third
+    /// of sending items.
     pub(crate) fn takes_whole_buckets(&self) -> bool {
         self.filter.is_everything() && self.skip == 0 && self.limit.is_none()
     }
@@ -115,11 +115,12 @@ impl Query {
         if self.newest_first { -1 } else { 1 }
     }
 
-    /// The items of a key, or of all keys, each as a bucket with one item, whose count's field holds the
-    /// number of elements before the item.
+    /// The items of a key, or of all keys, each as a bucket with one item, whose count's field
+    /// holds the number of elements before the item.
     ///
-    /// Only the match language decides conditions, on each element after `$unwind`: expressions such as
-    /// `$filter` compare differently (they compare across kinds of values, and do not look into arrays).
+    /// Only the match language decides conditions, on each element after `$unwind`: expressions
+    /// such as `$filter` compare differently (they compare across kinds of values, and do not look
+    /// into arrays).
     pub(crate) fn pipeline(
         &self,
         spec: &BucketSpec,
@@ -159,8 +160,8 @@ impl Query {
 
     /// A pipeline that counts the matching items, as a document with the field `items`.
     ///
-    /// A condition on key fields holds for all items of a bucket or for none, so the counts of buckets are
-    /// added up.
+    /// A condition on key fields holds for all items of a bucket or for none, so the counts of
+    /// buckets are added up.
     pub(crate) fn count(&self, spec: &BucketSpec, scope: Option<&KeyScope>) -> Vec<Document> {
         let mut stages = vec![doc! { "$match": self.buckets(spec, scope, None) }];
         let number = match self.filter.is_on_items() {
@@ -230,7 +231,8 @@ impl Query {
     }
 }
 
-/// A comparison of ids with one. Those of extras have any type, and only an expression compares across types.
+/// A comparison of ids with one. Those of extras have any type, and only an expression compares
+/// across types.
 pub(crate) fn compare_id(spec: &BucketSpec, operator: &str, id: impl Into<Bson>) -> Document {
     match spec.are_extras {
         true => doc! { "$expr": { operator: ["$_id", { "$literal": id }] } },

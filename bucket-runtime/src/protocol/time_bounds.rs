@@ -1,11 +1,12 @@
 //! The times that a condition allows, and the windows that cover them.
 //!
-//! For writing, a window is one more part of the key: `KeyScope::at` adds its start to the key's fields and to
-//! the prefix of its ids. So the open index is `{ key…, window, sealed }`, queues and loads go by window, and a
-//! window's buckets are counted as with `{#}`. For reading there are only keys; this module takes
-//! the times from a filter, and bounds the ids with them. The filter of the open index has a bound on the window
-//! field that excludes nothing, and shows the length of the windows to the next opening. A TTL index over
-//! `newest` removes buckets; the update that appends keeps this time of the newest item (`$max`).
+//! For writing, a window is one more part of the key: `KeyScope::at` adds its start to the key's
+//! fields and to the prefix of its ids. So the open index is `{ key…, window, sealed }`, queues and
+//! loads go by window, and a window's buckets are counted as with `{#}`. For reading there are only
+//! keys; this module takes the times from a filter, and bounds the ids with them. The filter of the
+//! open index has a bound on the window field that excludes nothing, and shows the length of the
+//! windows to the next opening. A TTL index over `newest` removes buckets; the update that appends
+//! keeps this time of the newest item (`$max`).
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
@@ -130,8 +131,8 @@ impl TimeBounds {
         }
     }
 
-    /// A condition on the start of a bucket's window that holds only if all items of the window match;
-    /// `None` if the filter is about more than the time.
+    /// A condition on the start of a bucket's window that holds only if all items of the window
+    /// match; `None` if the filter is about more than the time.
     pub(crate) fn whole_windows(filter: &Node, spec: &BucketSpec) -> Option<Document> {
         let (Ordinal::Window { seconds }, Some(time)) = (spec.id.ordinal, spec.time) else {
             return None;

@@ -7,8 +7,8 @@ use crate::schema::spec::{BucketSpec, KeyName};
 /// The stages that turn each bucket into its items, flat and with their key fields.
 ///
 /// If all names are known this is a `$project` that only renames: the server then moves a following
-/// `$match` on key fields to the front, where an index can answer it. After a `$mergeObjects` it would
-/// look at every document.
+/// `$match` on key fields to the front, where an index can answer it. After a `$mergeObjects` it
+/// would look at every document.
 pub(crate) fn unwind(spec: &BucketSpec) -> Vec<Document> {
     let items = format!("${}", spec.items);
     let flatten = match spec.fields {

@@ -10,8 +10,8 @@ use crate::{
     },
 };
 
-/// The validator that every bucket of this library satisfies. `key` holds the stored types of the key fields,
-/// in order; a missing entry or `None` means that the type is unknown.
+/// The validator that every bucket of this library satisfies. `key` holds the stored types of the
+/// key fields, in order; a missing entry or `None` means that the type is unknown.
 pub(crate) fn of_bucket(spec: &BucketSpec, key: &[Option<&str>]) -> Document {
     let mut fields = SchemaFields::default();
     fields.require("_id", of_type("string"));
@@ -39,7 +39,8 @@ pub(crate) fn of_bucket(spec: &BucketSpec, key: &[Option<&str>]) -> Document {
 fn equations(spec: &BucketSpec) -> Vec<Document> {
     let count = format!("${}", spec.count);
     let items = format!("${}", spec.items);
-    // `$size` of a value other than an array is an error, and the schema refuses such a value anyway.
+    // `$size` of a value other than an array is an error, and the schema refuses such a value
+    // anyway.
     let size = doc! { "$cond": [{ "$isArray": [&items] }, { "$size": &items }, null] };
     let is_own_seal = doc! { "$eq": [format!("${SEALED}"), "$_id"] };
     let mut equations = vec![
@@ -57,7 +58,8 @@ fn equations(spec: &BucketSpec) -> Vec<Document> {
     equations
 }
 
-/// The validator that every parent satisfies. An empty array may be left out (`skip_serializing_if`).
+/// The validator that every parent satisfies. An empty array may be left out
+/// (`skip_serializing_if`).
 pub(crate) fn of_parent(spec: &OutlierSpec, id: Option<&str>) -> Document {
     let mut fields = SchemaFields::default();
     fields.require("_id", id.map(of_type).unwrap_or_default());

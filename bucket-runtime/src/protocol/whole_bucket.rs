@@ -42,7 +42,8 @@ impl Summary {
         }
     }
 
-    /// The summary of items with these times and values; `None` if only the server can compute the rollup.
+    /// The summary of items with these times and values; `None` if only the server can compute the
+    /// rollup.
     pub(crate) fn of(
         spec: &BucketSpec,
         times: impl IntoIterator<Item = Option<DateTime>>,

@@ -23,15 +23,15 @@ impl<T: Bucket> Buckets<T> {
         }
     }
 
-    /// Counts the items of a key: the server adds up the counts of its buckets, and counts the array of a bucket
-    /// that has none. One round trip.
+    /// Counts the items of a key: the server adds up the counts of its buckets, and counts the
+    /// array of a bucket that has none. One round trip.
     /// [`Count::filter`](crate::action::Count::filter) counts only those that match a condition.
     pub fn count(&self, key: KeyRef<'_, T>) -> Count<'static, T> {
         Count::new(self.target(key))
     }
 
-    /// Counts the items of all keys. One round trip, in which the server reads all buckets, or with a
-    /// filter those that an index bounds.
+    /// Counts the items of all keys. One round trip, in which the server reads all buckets, or with
+    /// a filter those that an index bounds.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets};
@@ -95,8 +95,8 @@ impl<'s, T: Bucket> Count<'s, T> {
     /// Counts only the items that match; called again, those that match both conditions.
     ///
     /// The server visits the buckets that a [read of items](crate::action::Items::filter) with this
-    /// filter would visit, and sends a single number. If the conditions name key fields alone, it adds up
-    /// the counts of the buckets; otherwise it looks at each of their items.
+    /// filter would visit, and sends a single number. If the conditions name key fields alone, it
+    /// adds up the counts of the buckets; otherwise it looks at each of their items.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets};

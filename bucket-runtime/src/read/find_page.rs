@@ -22,10 +22,10 @@ use crate::{
 impl<T: Bucket> Buckets<T> {
     /// Reads page `n` of a key, counted from 1; `None` if it does not exist.
     ///
-    /// One round trip. With `{#}` the page is found by its exact id, whatever its number. With a time
-    /// ordinal the server skips `n - 1` entries of the `_id` index and fetches one document (seen with
-    /// `explain` on server 6.0): a list that is shown page by page goes on by the tokens of
-    /// [`page_of_items`](crate::action::Items::page_of_items) instead, as fast at any depth.
+    /// One round trip. With `{#}` the page is found by its exact id, whatever its number. With a
+    /// time ordinal the server skips `n - 1` entries of the `_id` index and fetches one document
+    /// (seen with `explain` on server 6.0): a list that is shown page by page goes on by the tokens
+    /// of [`page_of_items`](crate::action::Items::page_of_items) instead, as fast at any depth.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets, KeyRef};
@@ -43,9 +43,10 @@ impl<T: Bucket> Buckets<T> {
         FindPage::new(reader, find)
     }
 
-    /// Reads the last page of a key in the order of ids: with a time ordinal the one with the latest
-    /// first item, with `{#}` the newest, with time windows the last one of the latest window; `None` if
-    /// the key has no items. One round trip. A page whose items were removed is passed by.
+    /// Reads the last page of a key in the order of ids: with a time ordinal the one with the
+    /// latest first item, with `{#}` the newest, with time windows the last one of the latest
+    /// window; `None` if the key has no items. One round trip. A page whose items were removed is
+    /// passed by.
     pub fn latest(&self, key: KeyRef<'_, T>) -> FindPage<'static, T> {
         let reader = self.reader(key);
         let mut all = reader.scope.all();
@@ -102,8 +103,8 @@ impl<'s, T: Bucket> FindPage<'s, T> {
     }
 }
 
-/// The find of page `n` of a key, counted from 1: by its own id if buckets are numbered, else `n - 1` ids
-/// after the first.
+/// The find of page `n` of a key, counted from 1: by its own id if buckets are numbered, else
+/// `n - 1` ids after the first.
 fn find_page(Reader { server, scope }: &Reader, n: u64) -> Option<(Document, Range)> {
     let before = n.checked_sub(1)?;
     // The server counts in signed numbers.

@@ -98,8 +98,8 @@ impl<T: Bucket> Page<T> {
         }
     }
 
-    /// The bucket's rollup (`#[bucket(sum, min, max)]`); `None` if it does not cover all items, because
-    /// another program wrote some.
+    /// The bucket's rollup (`#[bucket(sum, min, max)]`); `None` if it does not cover all items,
+    /// because another program wrote some.
     pub fn rollup(&self) -> Option<Rollup<T>> {
         let totals = match T::SPEC.rollups {
             [] => Some(Totals::new(&T::SPEC)),

@@ -57,13 +57,14 @@ impl<'s, T: Bucket> Pages<'s, T> {
 
     unreadable_setting! {
         /// Skips the items that cannot be read and calls the closure for each, as
-        /// [`Items::skip_unreadable`](crate::action::Items::skip_unreadable) does. The stream borrows the
-        /// closure's borrows.
+        /// [`Items::skip_unreadable`](crate::action::Items::skip_unreadable) does. The stream
+        /// borrows the closure's borrows.
         |read| read.on_unreadable
     }
 
-    /// Leaves out the pages whose items were removed. A numbered bucket that is full or sealed stays when it becomes
-    /// empty, since its number is never given twice, and [`page_count`](crate::Buckets::page_count) counts it.
+    /// Leaves out the pages whose items were removed. A numbered bucket that is full or sealed
+    /// stays when it becomes empty, since its number is never given twice, and
+    /// [`page_count`](crate::Buckets::page_count) counts it.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets, KeyRef};

@@ -57,7 +57,8 @@ impl<'de, P: Part> Deserialize<'de> for StoredPart<P> {
     }
 }
 
-/// The key fields of a bucket, and a function that copies the one at an index into an `Option` of its type.
+/// The key fields of a bucket, and a function that copies the one at an index into an `Option` of
+/// its type.
 type CopyKey<'r> = (&'static [KeyName], &'r dyn Fn(usize, &mut dyn Any));
 
 fn read<P: Part>(document: &[u8], key: Option<CopyKey<'_>>) -> Result<P, Error> {
@@ -144,7 +145,8 @@ impl<F> fmt::Debug for PartField<'_, F> {
 }
 
 impl<'r, F> PartField<'r, F> {
-    /// The value. `serde` reads it if it is not in the bucket's key, and no function of the user's reads it.
+    /// The value. `serde` reads it if it is not in the bucket's key, and no function of the user's
+    /// reads it.
     ///
     /// # Errors
     ///

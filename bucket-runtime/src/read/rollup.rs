@@ -24,12 +24,13 @@ use crate::{
 
 impl<T: Bucket> Buckets<T> {
     /// Adds up the rollups of a key's buckets (`#[bucket(sum, min, max)]`) on the server: see
-    /// [`Rollup`](crate::Rollup). One round trip, which reads the key's buckets but not their items.
+    /// [`Rollup`](crate::Rollup). One round trip, which reads the key's buckets but not their
+    /// items.
     ///
     /// # Errors
     ///
-    /// [`is_incomplete_rollup`](crate::Error::is_incomplete_rollup) if a bucket's rollup is missing or
-    /// does not cover all its items.
+    /// [`is_incomplete_rollup`](crate::Error::is_incomplete_rollup) if a bucket's rollup is missing
+    /// or does not cover all its items.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, bson::DateTime, mongodb::Database};
@@ -53,8 +54,8 @@ impl<T: Bucket> Buckets<T> {
         ReadRollup::new(self.target(key))
     }
 
-    /// Adds up the rollups of all keys' buckets on the server. It reads all buckets; otherwise it is
-    /// like [`rollup`](Self::rollup).
+    /// Adds up the rollups of all keys' buckets on the server. It reads all buckets; otherwise it
+    /// is like [`rollup`](Self::rollup).
     pub fn rollup_all(&self) -> ReadRollup<'static, T> {
         ReadRollup::new(self.target_of_all())
     }
@@ -81,16 +82,16 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
         }
     }
 
-    /// Reads only the time windows in this range, such as `midnight..` with a midnight in UTC. Does not compile
-    /// for a struct without windows.
+    /// Reads only the time windows in this range, such as `midnight..` with a midnight in UTC. Does
+    /// not compile for a struct without windows.
     ///
     /// # Errors
     ///
     /// [`is_window_mismatch`](crate::Error::is_window_mismatch) if a bound is inside of a window: a
     /// [`filter`](Self::filter) by time takes any bounds.
     ///
-    /// For one key the server visits only these windows; for all keys it does so with an index of yours
-    /// on the field `window`.
+    /// For one key the server visits only these windows; for all keys it does so with an index of
+    /// yours on the field `window`.
     pub fn windows(mut self, range: impl RangeBounds<DateTime>) -> Self
     where
         T: Windowed,
@@ -107,10 +108,10 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
 
     /// Adds up only the items that match; called again, those that match both conditions.
     ///
-    /// Conditions on key fields alone choose buckets, and the server still adds up what these keep. With
-    /// other conditions it reads the items of the buckets that may hold a match, and adds up their values:
-    /// a value that serde left out then counts as none. A marked field that is stored neither as a number
-    /// nor as a date, such as a time of another crate without `bson_date`, is
+    /// Conditions on key fields alone choose buckets, and the server still adds up what these keep.
+    /// With other conditions it reads the items of the buckets that may hold a match, and adds up
+    /// their values: a value that serde left out then counts as none. A marked field that is stored
+    /// neither as a number nor as a date, such as a time of another crate without `bson_date`, is
     /// [`is_incomplete_rollup`](crate::Error::is_incomplete_rollup).
     ///
     /// ```no_run

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// A text that is not a token of the kind that it was parsed as: an [`ItemToken`](crate::ItemToken) or a
-/// [`WatchToken`](crate::WatchToken).
+/// A text that is not a token of the kind that it was parsed as: an [`ItemToken`](crate::ItemToken)
+/// or a [`WatchToken`](crate::WatchToken).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidToken {
     /// The calls that give tokens of this kind.

@@ -27,8 +27,8 @@ use crate::{
 };
 
 impl<T: Bucket> Buckets<T> {
-    /// Watches a key: awaiting it gives a [`WatchStream`] of the items that any program appends from
-    /// then on, in the order in which the server stored them.
+    /// Watches a key: awaiting it gives a [`WatchStream`] of the items that any program appends
+    /// from then on, in the order in which the server stored them.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets, WatchToken, bson::DateTime};
@@ -53,17 +53,17 @@ impl<T: Bucket> Buckets<T> {
     /// To get the existing items as well, read [`items`](Self::items) after awaiting this: items
     /// appended in between are then in both.
     ///
-    /// Edits, removals and deletions give no items. Items that move into a new bucket count as new: by
-    /// [`import_flat`](Self::import_flat), by `append_many`, or by a transaction of your own that
-    /// moves them. The first item that a command of your own appends to an empty bucket, which no call
-    /// leaves open, does not come: its event could as well be that of a removal.
+    /// Edits, removals and deletions give no items. Items that move into a new bucket count as new:
+    /// by [`import_flat`](Self::import_flat), by `append_many`, or by a transaction of your own
+    /// that moves them. The first item that a command of your own appends to an empty bucket, which
+    /// no call leaves open, does not come: its event could as well be that of a removal.
     ///
-    /// It uses the server's change streams, so it needs a replica set or a sharded cluster, and it gives
-    /// what a majority has. The server sends only this key's events. Events are documents: an event
-    /// about an inserted bucket of almost 16 MB is an error of the server.
+    /// It uses the server's change streams, so it needs a replica set or a sharded cluster, and it
+    /// gives what a majority has. The server sends only this key's events. Events are documents: an
+    /// event about an inserted bucket of almost 16 MB is an error of the server.
     ///
-    /// Two round trips, or one from a token; then one per batch of events or, without events, per second. Dropping
-    /// the stream closes the server's cursor; nothing is left behind.
+    /// Two round trips, or one from a token; then one per batch of events or, without events, per
+    /// second. Dropping the stream closes the server's cursor; nothing is left behind.
     ///
     /// # Errors
     ///
@@ -78,8 +78,9 @@ impl<T: Bucket> Buckets<T> {
         )
     }
 
-    /// Watches all keys, those that begin later as well: awaiting it gives a [`WatchStream`] of the items that any
-    /// program appends from then on, in the order in which the server stored them. Each item has its key fields.
+    /// Watches all keys, those that begin later as well: awaiting it gives a [`WatchStream`] of the
+    /// items that any program appends from then on, in the order in which the server stored them.
+    /// Each item has its key fields.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets, bson::DateTime};
@@ -97,13 +98,15 @@ impl<T: Bucket> Buckets<T> {
     /// # }
     /// ```
     ///
-    /// The server sends all events of the collection. In all else it is like [`watch`](Self::watch).
+    /// The server sends all events of the collection. In all else it is like
+    /// [`watch`](Self::watch).
     ///
     /// # Errors
     ///
-    /// Those of [`watch`](Self::watch); and [`is_deserialize`](crate::Error::is_deserialize) if an append shows
-    /// a bucket from whose `_id` the key cannot be read: a document that is not a bucket, or one with a key type of
-    /// your own without [`from_id_text`](crate::KeyField::from_id_text).
+    /// Those of [`watch`](Self::watch); and [`is_deserialize`](crate::Error::is_deserialize) if an
+    /// append shows a bucket from whose `_id` the key cannot be read: a document that is not a
+    /// bucket, or one with a key type of your own without
+    /// [`from_id_text`](crate::KeyField::from_id_text).
     pub fn watch_all(&self) -> Watch<T> {
         Watch::new(
             self.target_of_all(),
@@ -144,8 +147,8 @@ impl<I: Send + 'static> Watch<I> {
         }
     }
 
-    /// Continues where a stream of the same watch was when it gave this token: no item is lost, and none
-    /// is given twice.
+    /// Continues where a stream of the same watch was when it gave this token: no item is lost, and
+    /// none is given twice.
     ///
     /// The server remembers as much as its oplog holds. If that is not enough,
     /// [`is_history_lost`](crate::Error::is_history_lost) says so, now or with the first item.
@@ -204,8 +207,8 @@ impl<I> Follower<I> {
 
     async fn next(&mut self) -> Result<News<I>> {
         let event = match self.events.next_event().await {
-            // The driver resumes after the errors that the server labels so. From 9.0 on an election may
-            // also end with this one.
+            // The driver resumes after the errors that the server labels so. From 9.0 on an
+            // election may also end with this one.
             Err(error) if error.driver().is_some_and(is_election) => {
                 let resumed = self
                     .target
@@ -220,8 +223,8 @@ impl<I> Follower<I> {
             if !self.events.is_alive() {
                 return Err(self.dropped());
             }
-            // The position advances with time even if nothing happens to the key. Otherwise it would
-            // fall behind everything that the oplog holds.
+            // The position advances with time even if nothing happens to the key. Otherwise it
+            // would fall behind everything that the oplog holds.
             return Ok(News {
                 items: Vec::new(),
                 after: self.known_token(self.events.token())?,
@@ -254,8 +257,8 @@ fn is_election(error: &DriverError) -> bool {
     is_code(error, Code::InterruptedDueToReplStateChange)
 }
 
-/// New items, as [`Buckets::watch`] and [`Outliers::watch`](crate::Outliers::watch) give them. It does not end by
-/// itself: it waits for the next item.
+/// New items, as [`Buckets::watch`] and [`Outliers::watch`](crate::Outliers::watch) give them. It
+/// does not end by itself: it waits for the next item.
 ///
 /// If the connection breaks, it goes on after the last event. After an error the stream ends:
 /// [`is_collection_dropped`](crate::Error::is_collection_dropped) if the collection was dropped or
@@ -271,7 +274,8 @@ pub struct WatchStream<T> {
 
 impl<T> WatchStream<T> {
     /// The position after the last item that was given, for
-    /// [`resume_after`](crate::action::Watch::resume_after). It also advances while nothing happens.
+    /// [`resume_after`](crate::action::Watch::resume_after). It also advances while nothing
+    /// happens.
     pub fn token(&self) -> &WatchToken {
         &self.token
     }

@@ -1,10 +1,11 @@
 //! Id text: writes keys and ordinals so that ids sort by ordinal and the ids of two keys never mix.
 //!
-//! An id is the key's text, a literal, and the ordinal. In key text `%`, control characters and
-//! the first character of each literal after a key field are percent-encoded. The first such character therefore
-//! ends the key, and no key's prefix begins another one's. Reads use the range of ids
-//! `[prefix, successor of prefix)` and compare the stored key fields with the requested key (`KeyScope::holds`),
-//! so a document that another program put among the ids never becomes a wrong answer.
+//! An id is the key's text, a literal, and the ordinal. In key text `%`, control characters and the
+//! first character of each literal after a key field are percent-encoded. The first such character
+//! therefore ends the key, and no key's prefix begins another one's. Reads use the range of ids
+//! `[prefix, successor of prefix)` and compare the stored key fields with the requested key
+//! (`KeyScope::holds`), so a document that another program put among the ids never becomes a wrong
+//! answer.
 
 use std::fmt::Write;
 
@@ -40,8 +41,8 @@ pub(crate) fn write_prefix(
     });
 }
 
-/// Percent-encodes whatever could end the key text early: `%` itself, control characters, and the first
-/// character of each literal that follows a key placeholder.
+/// Percent-encodes whatever could end the key text early: `%` itself, control characters, and the
+/// first character of each literal that follows a key placeholder.
 fn escape(text: &str, literals: &[&str], out: &mut String) {
     for c in text.chars() {
         if c == '%' || c.is_control() || literals.iter().any(|literal| literal.starts_with(c)) {
@@ -79,8 +80,8 @@ fn unescape(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// The smallest text greater than every text that starts with `prefix`, in the order of the server's
-/// simple collation: by bytes, which for UTF-8 is by code point.
+/// The smallest text greater than every text that starts with `prefix`, in the order of the
+/// server's simple collation: by bytes, which for UTF-8 is by code point.
 pub(crate) fn successor(prefix: &str) -> String {
     let mut text = prefix.to_owned();
     while let Some(last) = text.pop() {
@@ -90,8 +91,8 @@ pub(crate) fn successor(prefix: &str) -> String {
             return text;
         }
     }
-    // Only a prefix of nothing but U+10FFFF gets here, and every prefix ends with a literal that starts
-    // with ASCII punctuation.
+    // Only a prefix of nothing but U+10FFFF gets here, and every prefix ends with a literal that
+    // starts with ASCII punctuation.
     text
 }
 
@@ -109,8 +110,8 @@ pub(crate) fn fits(ordinal: Ordinal, millis: i64) -> bool {
     (-limit..limit).contains(&value(ordinal, millis))
 }
 
-/// The text of a time: zero-padded. Before 1970 it is `-` and the complement, which sorts before every
-/// digit and in the order of time. `None` if the time has too many digits.
+/// The text of a time: zero-padded. Before 1970 it is `-` and the complement, which sorts before
+/// every digit and in the order of time. `None` if the time has too many digits.
 pub(crate) fn time(ordinal: Ordinal, millis: i64) -> Option<String> {
     padded(width(ordinal), value(ordinal, millis))
 }

@@ -9,8 +9,8 @@ use mongodb::bson::{Bson, Decimal128, Uuid, oid::ObjectId};
 
 /// A type that a key field may have.
 ///
-/// Implemented for the integers, [`String`], [`bool`], [`ObjectId`] and the driver's [`Uuid`]. A newtype
-/// of yours implements it by delegating to the type inside:
+/// Implemented for the integers, [`String`], [`bool`], [`ObjectId`] and the driver's [`Uuid`]. A
+/// newtype of yours implements it by delegating to the type inside:
 ///
 /// ```
 /// use std::borrow::Cow;
@@ -54,14 +54,14 @@ pub trait KeyField: Clone + Send + Sync + 'static {
     /// The type behind the reference that callers pass: `str` for `String`, else the type itself.
     type Borrowed: ?Sized;
 
-    /// The type of the stored field as a `bsonType` of `$jsonSchema`, such as `"string"`, or `"number"`
-    /// for all numeric types. A [validator](crate::Bucket::validator) requires it; with `None` it
-    /// requires only that the field exists.
+    /// The type of the stored field as a `bsonType` of `$jsonSchema`, such as `"string"`, or
+    /// `"number"` for all numeric types. A [validator](crate::Bucket::validator) requires it; with
+    /// `None` it requires only that the field exists.
     const BSON_TYPE: Option<&'static str> = None;
 
-    /// The maximum length of [`id_text`](Self::id_text) in bytes, if known. The stored value then takes
-    /// at most 16 bytes more. The compiler uses it to [prove](crate::BucketSpec::bounded) that a full
-    /// bucket fits into a document.
+    /// The maximum length of [`id_text`](Self::id_text) in bytes, if known. The stored value then
+    /// takes at most 16 bytes more. The compiler uses it to [prove](crate::BucketSpec::bounded)
+    /// that a full bucket fits into a document.
     const MAX_TEXT: Option<u32> = None;
 
     /// The value as callers pass it.
@@ -76,9 +76,9 @@ pub trait KeyField: Clone + Send + Sync + 'static {
     /// The value of a stored field, or `None` if this type cannot hold it.
     fn from_bson(value: Bson) -> Option<Self>;
 
-    /// The value whose [`id_text`](Self::id_text) this is. [`watch_all`](crate::Buckets::watch_all) alone calls
-    /// it, since an event names a bucket only by its id. By default the text itself is the stored value; a type
-    /// that is stored otherwise has to implement it to be watched so.
+    /// The value whose [`id_text`](Self::id_text) this is. [`watch_all`](crate::Buckets::watch_all)
+    /// alone calls it, since an event names a bucket only by its id. By default the text itself is
+    /// the stored value; a type that is stored otherwise has to implement it to be watched so.
     fn from_id_text(text: &str) -> Option<Self> {
         Self::from_bson(Bson::String(text.to_owned()))
     }
@@ -86,8 +86,8 @@ pub trait KeyField: Clone + Send + Sync + 'static {
 
 /// One key: a tuple of [`KeyField`]s, in the order of the id format.
 ///
-/// Callers pass it as [`Key::Ref`]: a reference for one field (`&123`, `"alice"`), a tuple of references
-/// for several (`("XETRA", &123)`).
+/// Callers pass it as [`Key::Ref`]: a reference for one field (`&123`, `"alice"`), a tuple of
+/// references for several (`("XETRA", &123)`).
 pub trait Key: Clone + Send + Sync + 'static {
     /// The key as callers pass it.
     type Ref<'k>: Copy;
@@ -98,7 +98,8 @@ pub trait Key: Clone + Send + Sync + 'static {
     /// The key as callers pass it.
     fn borrowed(&self) -> Self::Ref<'_>;
 
-    /// Calls `each` with the text of every field, without the stored values of [`parts`](Self::parts).
+    /// Calls `each` with the text of every field, without the stored values of
+    /// [`parts`](Self::parts).
     fn texts(key: Self::Ref<'_>, each: impl FnMut(&str));
 
     /// The text and the stored value of each field.
@@ -229,7 +230,8 @@ macro_rules! integers {
         impl KeyField for $int {
             type Borrowed = Self;
 
-            // The shell writes doubles and 32-bit integers; the server compares all numbers by value.
+            // The shell writes doubles and 32-bit integers; the server compares all numbers by
+            // value.
             const BSON_TYPE: Option<&'static str> = Some("number");
             const MAX_TEXT: Option<u32> = Some(20);
 
@@ -260,8 +262,8 @@ integers!(i8, i16, i32, i64, isize, u8, u16, u32, u64, usize);
 
 /// An integer as BSON: a 64-bit integer, or `Decimal128` above `i64::MAX`.
 ///
-/// One type for all integer widths lets a field grow from `i32` to `i64` without a migration; the server
-/// compares numbers by value whatever their type (MongoDB manual, "Comparison/Sort Order").
+/// One type for all integer widths lets a field grow from `i32` to `i64` without a migration; the
+/// server compares numbers by value whatever their type (MongoDB manual, "Comparison/Sort Order").
 pub(crate) fn stored_integer(value: i128) -> Bson {
     match i64::try_from(value) {
         Ok(small) => Bson::Int64(small),

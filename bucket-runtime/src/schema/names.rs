@@ -1,7 +1,7 @@
 //! The names of the indexes, and of the fields that a struct cannot rename.
 
-/// The index behind every guarantee: it holds one entry per open or sealed bucket, finds the open one in
-/// one step, and makes the server refuse a second open bucket of one key.
+/// The index behind every guarantee: it holds one entry per open or sealed bucket, finds the open
+/// one in one step, and makes the server refuse a second open bucket of one key.
 pub(crate) const OPEN_INDEX: &str = "bucket_open";
 
 /// The TTL index that makes the server remove expired buckets.
@@ -13,25 +13,28 @@ pub(crate) const WHOLE_ITEM: &str = "";
 /// The index that stores each item of a key once, where a `unique` field identifies items.
 pub(crate) const UNIQUE_INDEX: &str = "bucket_unique";
 
-/// The index of extras that holds none of them, over the name of their parents' total, where they have one.
+/// The index of extras that holds none of them, over the name of their parents' total, where they
+/// have one.
 pub(crate) const TOTAL_INDEX: &str = "outlier_total";
 
 /// The field that only sealed buckets have: it holds the bucket's own `_id`.
 pub(crate) const SEALED: &str = "sealed";
 
-/// The time of the newest item, by which buckets expire. A TTL index over the items' own times would use
-/// the oldest one.
+/// The time of the newest item, by which buckets expire. A TTL index over the items' own times
+/// would use the oldest one.
 pub(crate) const NEWEST: &str = "newest";
 
 /// The field that only buckets with large items have: how many bytes these items take beyond their
 /// shares; see [`Budget`](crate::protocol::budget::Budget).
 pub(crate) const OVERSIZE: &str = "oversize";
 
-/// In a row of a pipeline, the length of the array that the item stands in. No field of a struct has this name.
+/// In a row of a pipeline, the length of the array that the item stands in. No field of a struct
+/// has this name.
 pub(crate) const ROW_LENGTH: &str = "capacity";
 
-/// In a row of a pipeline, whether the bucket is open, or the parent flagged; on the way there, what later stages take
-/// apart, such as an item's place in a reversed array. No field of a struct has this name.
+/// In a row of a pipeline, whether the bucket is open, or the parent flagged; on the way there,
+/// what later stages take apart, such as an item's place in a reversed array. No field of a struct
+/// has this name.
 pub(crate) const ROW_STATE: &str = SEALED;
 
 /// Whether two names are the same, for the compiler.

@@ -9,11 +9,11 @@ use crate::schema::names::OPEN_INDEX;
 
 /// A collection's open index.
 ///
-/// Its name changes with the capacity (`bucket_open`, later `bucket_open_25`), and every command that
-/// depends on the capacity names it as a hint, but those that fill a remembered bucket by its id. So the
-/// server refuses a writer that does not know the new capacity. The bound in the index's filter is not
-/// enough: with a hint, the server uses an index even if its bound is below the one in the query's filter,
-/// and misses the rest.
+/// Its name changes with the capacity (`bucket_open`, later `bucket_open_25`), and every command
+/// that depends on the capacity names it as a hint, but those that fill a remembered bucket by its
+/// id. So the server refuses a writer that does not know the new capacity. The bound in the index's
+/// filter is not enough: with a hint, the server uses an index even if its bound is below the one
+/// in the query's filter, and misses the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OpenIndex {
     pub(crate) name: &'static str,
@@ -41,8 +41,8 @@ impl OpenIndex {
         names.into_iter().find(|index| index.name == name)
     }
 
-    /// The capacity as a 32-bit integer, as the shell would write it; `MAX_CAPACITY` is far below the
-    /// limit.
+    /// The capacity as a 32-bit integer, as the shell would write it; `MAX_CAPACITY` is far below
+    /// the limit.
     pub(crate) fn bound(self) -> i32 {
         i32::try_from(self.capacity).unwrap_or(i32::MAX)
     }

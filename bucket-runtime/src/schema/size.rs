@@ -16,9 +16,9 @@ pub use self::len::{LenField, TooLong};
 
 /// A type whose values have a maximum size in a document.
 ///
-/// It lets the compiler prove that a full bucket fits: see [`max_bytes`](macro@crate::Bucket#max_bytes).
-/// Implemented for numbers, times, ids and types made of a fixed number of them. Implement it for a type
-/// of yours whose stored form you know:
+/// It lets the compiler prove that a full bucket fits: see
+/// [`max_bytes`](macro@crate::Bucket#max_bytes). Implemented for numbers, times, ids and types made
+/// of a fixed number of them. Implement it for a type of yours whose stored form you know:
 ///
 /// ```
 /// use bucket_runtime::BsonSize;
@@ -33,8 +33,8 @@ pub use self::len::{LenField, TooLong};
 /// }
 /// ```
 ///
-/// The library relies on this promise: if values are larger, a bucket may grow until the server refuses
-/// it.
+/// The library relies on this promise: if values are larger, a bucket may grow until the server
+/// refuses it.
 pub trait BsonSize {
     /// The maximum size of a value in bytes, without its field name.
     const MAX: u64;

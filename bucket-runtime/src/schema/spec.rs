@@ -16,16 +16,17 @@ pub use self::{
 /// element takes fewer than 16 bytes, so a bucket could never reach a larger capacity.
 pub const MAX_CAPACITY: u32 = 1_000_000;
 
-/// The largest `max_bytes` of a bucket, 15 MiB: a document holds 16 MiB, and so must the command that
-/// appends to it.
+/// The largest `max_bytes` of a bucket, 15 MiB: a document holds 16 MiB, and so must the command
+/// that appends to it.
 pub const MAX_BYTES: u32 = 15 << 20;
 
 /// The default of `max_bytes`, the maximum size of a bucket: 4 MiB.
 ///
-/// The server rewrites the whole document with each item appended, and a page is read as a whole. On
-/// MongoDB 6.0.5 an append to a bucket of 4 MiB takes 3.5 times as long as one to 64 KiB, and reading it
-/// as a page 14 times as long, 7 ms each; at 14 MiB the factors are 11 and 40, 30 and 23 ms. (To repeat
-/// it: `cargo bench -- size_`.) So 4 MiB are about the most that an append should have to carry.
+/// The server rewrites the whole document with each item appended, and a page is read as a whole.
+/// On MongoDB 6.0.5 an append to a bucket of 4 MiB takes 3.5 times as long as one to 64 KiB, and
+/// reading it as a page 14 times as long, 7 ms each; at 14 MiB the factors are 11 and 40, 30 and 23
+/// ms. (To repeat it: `cargo bench -- size_`.) So 4 MiB are about the most that an append should
+/// have to carry.
 pub const DEFAULT_MAX_BYTES: u32 = 4 << 20;
 
 /// The smallest allowed `max_bytes`: an id, a key and some items have to fit.
@@ -73,14 +74,15 @@ pub struct BucketSpec {
     pub fields: Option<&'static [&'static str]>,
     /// The stored names of the indexed fields, of the key or of the items.
     pub indexes: &'static [&'static str],
-    /// The stored name of the `unique` field, which identifies an item within its key, if there is one.
+    /// The stored name of the `unique` field, which identifies an item within its key, if there is
+    /// one.
     pub unique: Option<&'static str>,
     /// How many seconds after the time of its newest item a bucket is removed; `None` if never.
     pub expire_after: Option<u32>,
     /// The maximum size of a bucket in bytes.
     pub max_bytes: u32,
-    /// Whether a full bucket is proved to fit into that ([`bounded`](Self::bounded)); otherwise every
-    /// append checks it.
+    /// Whether a full bucket is proved to fit into that ([`bounded`](Self::bounded)); otherwise
+    /// every append checks it.
     pub is_bounded: bool,
     /// Whether these are extras of parents, which other programs also store under ids of their own.
     pub(crate) are_extras: bool,
@@ -168,12 +170,13 @@ impl BucketSpec {
         fields(names: &'static [&'static str]) = Some(names);
         /// Names the indexed fields, of the key or of the items.
         indexes(names: &'static [&'static str]) = names;
-        /// Names the field that identifies an item within its key, so that each item is stored once.
+        /// Names the field that identifies an item within its key, so that each item is stored
+        /// once.
         unique(name: &'static str) = Some(name);
     }
 
-    /// Makes the server remove a bucket this many seconds after the time of its newest item. Only items
-    /// with a [`time`](crate::Bucket::time) expire.
+    /// Makes the server remove a bucket this many seconds after the time of its newest item. Only
+    /// items with a [`time`](crate::Bucket::time) expire.
     ///
     /// # Panics
     ///
@@ -232,8 +235,8 @@ pub struct OutlierSpec {
     pub flag: &'static str,
     /// The field that keeps the number of all items of a parent, if there is one.
     pub total: Option<&'static str>,
-    /// The stored name of the items' field that tells those of a parent apart, if there is one; the empty name
-    /// stands for the item itself.
+    /// The stored name of the items' field that tells those of a parent apart, if there is one; the
+    /// empty name stands for the item itself.
     pub unique: Option<&'static str>,
     /// The maximum number of items in a parent.
     pub threshold: u32,
@@ -243,8 +246,8 @@ pub struct OutlierSpec {
     pub indexes: &'static [&'static str],
     /// The maximum size, in bytes, of a parent and of an extras document.
     pub max_bytes: u32,
-    /// Whether a full parent is proved to fit into that ([`bounded`](Self::bounded)); otherwise every
-    /// push checks it.
+    /// Whether a full parent is proved to fit into that ([`bounded`](Self::bounded)); otherwise
+    /// every push checks it.
     pub is_bounded: bool,
     /// Whether a full extras document is, too ([`bounded_extras`](Self::bounded_extras)).
     pub are_extras_bounded: bool,
@@ -332,8 +335,8 @@ impl OutlierSpec {
         flag(name: &'static str) = name;
         /// Names the field that keeps the number of all items of a parent.
         total(name: &'static str) = Some(name);
-        /// Names the items' field that tells those of a parent apart, so that each item is stored once; the empty
-        /// name stands for the item itself.
+        /// Names the items' field that tells those of a parent apart, so that each item is stored
+        /// once; the empty name stands for the item itself.
         unique(name: &'static str) = Some(name);
         /// Names the parents' indexed fields.
         indexes(names: &'static [&'static str]) = names;

@@ -18,8 +18,8 @@ use serde::{
 /// `chrono::DateTime<Utc>`, `chrono::DateTime<FixedOffset>`, `time::OffsetDateTime`,
 /// `time::UtcDateTime` and `jiff::Timestamp`.
 ///
-/// The field is stored as a BSON date, which counts milliseconds: finer parts are cut off (towards the
-/// past), and an offset from UTC is lost.
+/// The field is stored as a BSON date, which counts milliseconds: finer parts are cut off (towards
+/// the past), and an offset from UTC is lost.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the time of a bucket's items",
     label = "this type is not a point in time",
@@ -117,7 +117,8 @@ impl TimeField for jiff::Timestamp {
     }
 }
 
-/// A type that [`bson_date`] stores: a [`TimeField`], or an `Option` of one, where `None` is stored as null.
+/// A type that [`bson_date`] stores: a [`TimeField`], or an `Option` of one, where `None` is stored
+/// as null.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be stored as a date",
     label = "this type is not a point in time",
@@ -162,7 +163,8 @@ impl<T: TimeField> DateField for Option<T> {
     }
 }
 
-/// The name by which [`StoredDate`] asks a deserializer of this crate for the milliseconds of a date.
+/// The name by which [`StoredDate`] asks a deserializer of this crate for the milliseconds of a
+/// date.
 pub(crate) const STORED_DATE: &str = "$bucket_date";
 
 /// A BSON date, or text in JSON and the like. `bson` has serde read a date from text.
@@ -179,8 +181,9 @@ impl Serialize for StoredDate {
     }
 }
 
-/// Whether a serializer for readable formats writes BSON nevertheless: the one of `bson` says that it is for such a
-/// format, and so does the one by which serde keeps a value until it knows what to do with it.
+/// Whether a serializer for readable formats writes BSON nevertheless: the one of `bson` says that
+/// it is for such a format, and so does the one by which serde keeps a value until it knows what to
+/// do with it.
 fn may_be_bson<S>() -> bool {
     let name = type_name::<S>().trim_start_matches("&mut ");
     let writers = ["bson::", "serde::", "serde_core::"];
@@ -226,13 +229,13 @@ pub(crate) fn of_date<T: TimeField>(date: DateTime) -> Result<T, String> {
     T::from_datetime(date).ok_or_else(out_of_range)
 }
 
-/// For `#[serde(with = "bucket_runtime::bson_date")]`: stores any [`TimeField`], or an `Option` of one,
-/// as a BSON date (add `#[serde(default)]` to an `Option` that documents may lack). In JSON and other formats for
-/// people it is text, `2026-10-26T15:47:03.434Z` (RFC 3339).
+/// For `#[serde(with = "bucket_runtime::bson_date")]`: stores any [`TimeField`], or an `Option` of
+/// one, as a BSON date (add `#[serde(default)]` to an `Option` that documents may lack). In JSON
+/// and other formats for people it is text, `2026-10-26T15:47:03.434Z` (RFC 3339).
 ///
-/// `#[derive(Bucket)]` puts it on the field of a time ordinal unless that field says otherwise. On any
-/// other field, the derives refuse a time of `chrono`, `time` or `jiff` until it says how it is stored: by
-/// this, by [`own_date`](mod@own_date), or by a module of yours.
+/// `#[derive(Bucket)]` puts it on the field of a time ordinal unless that field says otherwise. On
+/// any other field, the derives refuse a time of `chrono`, `time` or `jiff` until it says how it is
+/// stored: by this, by [`own_date`](mod@own_date), or by a module of yours.
 #[doc(alias = "chrono", alias = "jiff")]
 pub mod bson_date {
     use serde::{Deserializer, Serializer};
@@ -255,11 +258,11 @@ pub mod bson_date {
     }
 }
 
-/// For `#[serde(with = "bucket_runtime::own_date")]`: stores a time as its crate's own serde code does, which
-/// is text in most cases.
+/// For `#[serde(with = "bucket_runtime::own_date")]`: stores a time as its crate's own serde code
+/// does, which is text in most cases.
 ///
-/// Such values do not sort by time: "…00.5Z" comes before "…00Z". Take it where documents hold such texts
-/// already, and [`bson_date`](mod@bson_date) elsewhere.
+/// Such values do not sort by time: "…00.5Z" comes before "…00Z". Take it where documents hold such
+/// texts already, and [`bson_date`](mod@bson_date) elsewhere.
 pub mod own_date {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

@@ -1,14 +1,15 @@
 //! The calls for which a task works, and what `tracing` tells of each in a span.
 //!
 //! With the feature `tracing`, each call runs in a span (`server/call/traced.rs`). OpenTelemetry
-//! begins a span when it is entered, and then keeps its name. So a call enters its span once its collection is known,
-//! which the first target of its requests names (`server/target.rs`), and each request of the driver is carried out in
-//! the span of its call, in whichever task.
+//! begins a span when it is entered, and then keeps its name. So a call enters its span once its
+//! collection is known, which the first target of its requests names (`server/target.rs`), and each
+//! request of the driver is carried out in the span of its call, in whichever task.
 //!
-//! The call is a task-local value meanwhile: `Server::ask`, through which every request goes, counts for it, and so does
-//! the pause before a further try (`server/pause.rs`). A cursor keeps the call, since it is read when the call has
-//! returned its stream. An append that waits for others takes its call along in the queue; whoever sends a command does
-//! so for the calls of all that the command carries, until each of them is answered. Without the feature
+//! The call is a task-local value meanwhile: `Server::ask`, through which every request goes,
+//! counts for it, and so does the pause before a further try (`server/pause.rs`). A cursor keeps
+//! the call, since it is read when the call has returned its stream. An append that waits for
+//! others takes its call along in the queue; whoever sends a command does so for the calls of all
+//! that the command carries, until each of them is answered. Without the feature
 //! `server/call/silent.rs` has the same functions, and they do nothing.
 
 pub(crate) mod builder;
@@ -50,7 +51,8 @@ impl Server {
         calls.within(request.into_future())
     }
 
-    /// Names the collection that the current call concerns, unless it is known, and the key if it is one alone.
+    /// Names the collection that the current call concerns, unless it is known, and the key if it
+    /// is one alone.
     pub(crate) fn name_call(&self, scope: Option<&KeyScope>) {
         Calls::current().name_target(&self.collection, scope.filter(|_| self.traces_keys));
     }

@@ -20,8 +20,8 @@ use crate::{
     protocol::range::Range,
 };
 
-/// Documents that are older than the validator and do not satisfy it may still be written: a bucket of
-/// an earlier version of the struct accepts further items.
+/// Documents that are older than the validator and do not satisfy it may still be written: a bucket
+/// of an earlier version of the struct accepts further items.
 const VALIDATION_LEVEL: ValidationLevel = ValidationLevel::Moderate;
 
 impl Server {
@@ -56,9 +56,9 @@ impl Server {
 }
 
 impl Target<'_> {
-    /// Shards the collection. If it holds documents, the server needs an index on the shard key that
-    /// holds all of them, so that index is created first. A collection that is already sharded by this
-    /// key stays as it is.
+    /// Shards the collection. If it holds documents, the server needs an index on the shard key
+    /// that holds all of them, so that index is created first. A collection that is already sharded
+    /// by this key stays as it is.
     pub(crate) async fn shard(self, shard_key: Document) -> Result<()> {
         let index = IndexModel::builder().keys(shard_key.clone()).build();
         let created = self.server.create_indexes(vec![index]).await;
@@ -100,7 +100,8 @@ impl Target<'_> {
         changed.map_err(|error| self.write_error(error))
     }
 
-    /// Hides an index from the commands that name it, or shows it again; it is not an error if the index is gone.
+    /// Hides an index from the commands that name it, or shows it again; it is not an error if the
+    /// index is gone.
     pub(crate) async fn hide_index(self, name: &str, hidden: bool) -> Result<()> {
         let change = doc! { "index": { "name": name, "hidden": hidden } };
         match self.server.change_collection(change).await {

@@ -23,8 +23,8 @@ use crate::{
     },
 };
 
-/// A cursor over rows of this type, with or without a session. It knows the target of its read, which its
-/// errors name.
+/// A cursor over rows of this type, with or without a session. It knows the target of its read,
+/// which its errors name.
 pub(crate) struct DocumentCursor<'s, R> {
     raw: RawCursor<'s>,
     row: PhantomData<fn() -> R>,
@@ -133,7 +133,8 @@ impl<R: DeserializeOwned> DocumentCursor<'_, R> {
         Ok(next.map(|(row, ())| row))
     }
 
-    /// The next row, decoded straight from the bytes that the server sent, and what a function takes of them.
+    /// The next row, decoded straight from the bytes that the server sent, and what a function
+    /// takes of them.
     pub(crate) async fn next_and<X>(
         &mut self,
         take: impl FnOnce(&RawDocument) -> X,
@@ -161,7 +162,8 @@ impl<R: DeserializeOwned> DocumentCursor<'_, R> {
         self.raw.peeked.take()
     }
 
-    /// The next row, of a type that is not the user's: a row that cannot be decoded is the server's fault.
+    /// The next row, of a type that is not the user's: a row that cannot be decoded is the server's
+    /// fault.
     pub(crate) async fn next_decoded(&mut self) -> Result<Option<R>> {
         let row = match self.raw.advance().await {
             Ok(true) => self.raw.cursor.decode().map(Some),
@@ -202,8 +204,8 @@ impl<T: Bucket, E: OfElement<T>> DocumentCursor<'_, StoredBucket<T, E>> {
         Ok(next.map(|(bucket, ())| bucket))
     }
 
-    /// The next bucket, and what a function takes of its bytes. Unreadable elements are an error, unless a
-    /// callback takes them.
+    /// The next bucket, and what a function takes of its bytes. Unreadable elements are an error,
+    /// unless a callback takes them.
     pub(crate) async fn next_bucket_and<X>(
         &mut self,
         on_unreadable: Option<&mut OnUnreadable<'_>>,

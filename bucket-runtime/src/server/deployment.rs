@@ -1,7 +1,7 @@
 //! The kind of deployment, which decides how commands become retryable.
 //!
-//! If the connection breaks, a command is sent again, in a way by which the server recognises the repetition.
-//! This module asks `hello` once, at opening, which way there is:
+//! If the connection breaks, a command is sent again, in a way by which the server recognises the
+//! repetition. This module asks `hello` once, at opening, which way there is:
 //!
 //! | server | several updates | why |
 //! | --- | --- | --- |
@@ -9,13 +9,15 @@
 //! | a `mongos` or a standalone server from 8.0 on | the driver's `bulkWrite` | each shard has a memory of its own, and the `mongos` keeps the numbers apart |
 //! | before 8.0 | one update per command | a standalone server has no such memory at all |
 //!
-//! A replica set from 8.0 on has `bulkWrite`, too. It takes a tenth more CPU time, of server and client together, than a
-//! numbered `update` of many keys (251 against 227 us an item on 8.2.0), and the driver, which repeats it after a
-//! broken connection, gives up if one of its statements is refused.
+//! A replica set from 8.0 on has `bulkWrite`, too. It takes a tenth more CPU time, of server and
+//! client together, than a numbered `update` of many keys (251 against 227 us an item on 8.2.0),
+//! and the driver, which repeats it after a broken connection, gives up if one of its statements is
+//! refused.
 //!
-//! The numbers of the first way (`lsid`, `txnNumber`) belong to sessions of our own. The driver's count of such
-//! a session must never fall below ours, so for each number we begin a transaction and abort it without a
-//! command (`tests/live/server_claims/many.rs`). Whole buckets go by the driver's `insert_many` everywhere.
+//! The numbers of the first way (`lsid`, `txnNumber`) belong to sessions of our own. The driver's
+//! count of such a session must never fall below ours, so for each number we begin a transaction
+//! and abort it without a command (`tests/live/server_claims/many.rs`). Whole buckets go by the
+//! driver's `insert_many` everywhere.
 
 use mongodb::bson::Document;
 

@@ -21,8 +21,8 @@ use crate::{
 };
 
 impl Server {
-    /// The greatest of these ids of a key, for a write that is about to take the next one: in the primary's
-    /// latest state, since an older one would only give an id that is taken.
+    /// The greatest of these ids of a key, for a write that is about to take the next one: in the
+    /// primary's latest state, since an older one would only give an id that is taken.
     pub(crate) async fn last_id(
         &self,
         scope: &KeyScope,
@@ -60,8 +60,8 @@ impl Server {
         Ok(found.and_then(|bucket| last_bucket(&bucket, scope)))
     }
 
-    /// Those of these identities that items of the key have, and others: of all items in their buckets, found
-    /// by the unique index as the primary has it.
+    /// Those of these identities that items of the key have, and others: of all items in their
+    /// buckets, found by the unique index as the primary has it.
     pub(crate) async fn present_identities(
         &self,
         scope: &KeyScope,
@@ -136,8 +136,8 @@ fn value(document: &Document, name: &str) -> Bson {
     document.get(name).cloned().unwrap_or(Bson::Null)
 }
 
-/// A last bucket of this key; `None` if its id is not text. It is not open if a key field has another
-/// value or an older name, since no statement for the key finds it.
+/// A last bucket of this key; `None` if its id is not text. It is not open if a key field has
+/// another value or an older name, since no statement for the key finds it.
 pub(super) fn last_bucket(bucket: &Document, scope: &IndexedScope) -> Option<LastBucket> {
     let is_same = |(name, value): (&str, Bson)| {
         (bucket.get(name)).is_some_and(|stored| comparable(stored) == comparable(&value))

@@ -47,7 +47,8 @@ impl Server {
         self.send(request, None).await.map(drop)
     }
 
-    /// Tries an update that matches no document, with the index of this name as a hint. One round trip.
+    /// Tries an update that matches no document, with the index of this name as a hint. One round
+    /// trip.
     pub(crate) async fn try_hint(&self, name: &'static str) -> Result<(), DriverError> {
         let none = doc! { "_id": { "$in": [] } };
         let nothing = doc! { "$set": { "_": 0 } };
@@ -57,8 +58,8 @@ impl Server {
 }
 
 /// Repeats a change of the collection, which the server refuses while it builds an index of it
-/// (BackgroundOperationInProgressForNamespace), until that build is done. The server itself waits the
-/// same way when it creates an index.
+/// (BackgroundOperationInProgressForNamespace), until that build is done. The server itself waits
+/// the same way when it creates an index.
 pub(super) async fn retry_until_built<T, F>(
     mut change: impl FnMut() -> F,
 ) -> Result<(), DriverError>

@@ -22,8 +22,8 @@ use crate::{
 /// How many keys' last buckets one command reads.
 const KEYS_PER_READ: usize = 100;
 
-/// How many ids one command reads at most for each key. Keys with a longer history are cheaper to read
-/// one by one.
+/// How many ids one command reads at most for each key. Keys with a longer history are cheaper to
+/// read one by one.
 const IDS_PER_KEY: usize = 8;
 
 /// How many single keys are read at the same time.
@@ -32,10 +32,10 @@ const CONCURRENT_READS: usize = 8;
 impl Server {
     /// The last bucket of each of these keys, in their order.
     ///
-    /// For each hundred keys, one command reads the ids of their buckets from the index alone, the greatest
-    /// first, and another one the last bucket of each key. If the first command reaches its limit, the keys
-    /// whose ids it has not read are read one by one. On a cluster all are: each of these commands would ask
-    /// every shard, and the shards would read documents.
+    /// For each hundred keys, one command reads the ids of their buckets from the index alone, the
+    /// greatest first, and another one the last bucket of each key. If the first command reaches
+    /// its limit, the keys whose ids it has not read are read one by one. On a cluster all are:
+    /// each of these commands would ask every shard, and the shards would read documents.
     pub(crate) async fn last_buckets(
         &self,
         scopes: &[&IndexedScope],
@@ -98,7 +98,8 @@ impl Server {
             ..Range::newest_first().project(doc! { "_id": 1 })
         };
         let ids = (self.target().find(KeyScope::ids_of_any(scopes), greatest))
-            // Without it the server would plan each key's range by itself, which takes twice the time.
+            // Without it the server would plan each key's range by itself, which takes twice the
+            // time.
             .hint("_id_")
             .read_latest();
         let ids = ids.rows(None).await?;

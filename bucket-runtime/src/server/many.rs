@@ -1,8 +1,9 @@
-//! Several statements in one command, each of which can be sent again without being carried out twice.
+//! Several statements in one command, each of which can be sent again without being carried out
+//! twice.
 //!
 //! A replica set takes several updates in a command that gets its transaction number here
-//! ([`retryable`](super::retryable)). Elsewhere a server from 8.0 on has `bulkWrite`, which the driver sends and
-//! retries, and before 8.0 each update is a command of its own.
+//! ([`retryable`](super::retryable)). Elsewhere a server from 8.0 on has `bulkWrite`, which the
+//! driver sends and retries, and before 8.0 each update is a command of its own.
 
 use futures_util::future::join_all;
 use mongodb::{
@@ -18,8 +19,8 @@ use mongodb::{
 use super::{Server, retryable::Reply, wire::Request};
 use crate::{error::maybe_stored, protocol::command::Update, value::bytes};
 
-/// The result of each statement of a command. In an ordered command no statement after the first error was
-/// carried out, whatever its result says; see [`Server::of_ordered`].
+/// The result of each statement of a command. In an ordered command no statement after the first
+/// error was carried out, whatever its result says; see [`Server::of_ordered`].
 pub(crate) type Results = Vec<Result<(), DriverError>>;
 
 /// The result of each statement, and whether it found a document.
@@ -28,9 +29,9 @@ pub(crate) type FoundResults = Vec<Result<bool, DriverError>>;
 impl Server {
     /// Carries out updates, each of which changes a document or is refused.
     ///
-    /// One round trip, or one for each update where the deployment allows no better. If the connection
-    /// breaks, the command is sent once more, and the server carries out the statements that are still
-    /// missing.
+    /// One round trip, or one for each update where the deployment allows no better. If the
+    /// connection breaks, the command is sent once more, and the server carries out the statements
+    /// that are still missing.
     pub(crate) async fn update_all(
         &self,
         updates: Vec<Update>,
@@ -47,8 +48,8 @@ impl Server {
 
     /// Carries out updates in any order, and says which of them found a document.
     ///
-    /// One round trip, and a second one if the answer to the first does not tell; one for each update where the
-    /// deployment allows no better.
+    /// One round trip, and a second one if the answer to the first does not tell; one for each
+    /// update where the deployment allows no better.
     pub(crate) async fn update_found(
         &self,
         updates: Vec<Update>,
@@ -79,9 +80,9 @@ impl Server {
         }
     }
 
-    /// The results of an ordered command. A `mongos` passes the error of a shard's whole command on as that of its
-    /// first statement, although the shard may have carried out all. So the command is in doubt if a statement is
-    /// that others follow.
+    /// The results of an ordered command. A `mongos` passes the error of a shard's whole command on
+    /// as that of its first statement, although the shard may have carried out all. So the command
+    /// is in doubt if a statement is that others follow.
     fn of_ordered(&self, results: Results) -> Result<Results, DriverError> {
         let first = results.iter().position(Result::is_err);
         let followed = first.filter(|at| at + 1 < results.len());
@@ -97,7 +98,8 @@ impl Server {
         }
     }
 
-    /// Carries out updates in a transaction, as one command, which ends with the first that is refused.
+    /// Carries out updates in a transaction, as one command, which ends with the first that is
+    /// refused.
     pub(crate) async fn update_all_in(
         &self,
         updates: &[Update],
@@ -162,7 +164,8 @@ impl Server {
     }
 }
 
-/// The results of those updates of a `bulkWrite` that were carried out before, or beside, those that were refused.
+/// The results of those updates of a `bulkWrite` that were carried out before, or beside, those
+/// that were refused.
 fn partial_result(error: &DriverError) -> Option<&VerboseBulkWriteResult> {
     match &*error.kind {
         ErrorKind::BulkWrite(BulkWriteError {

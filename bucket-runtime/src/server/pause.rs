@@ -4,24 +4,25 @@ use std::time::Duration;
 
 use super::call;
 
-/// The longest pause before the third try, which is the first that waits; or the time of the last round trip, where
-/// that was longer. The limit doubles with each further try.
+/// The longest pause before the third try, which is the first that waits; or the time of the last
+/// round trip, where that was longer. The limit doubles with each further try.
 const FIRST_PAUSE: Duration = Duration::from_millis(4);
 
 /// How often that pause doubles.
 const MAX_DOUBLINGS: u32 = 4;
 
-/// A round trip that took longer waited for something else than other writers, such as a new primary.
+/// A round trip that took longer waited for something else than other writers, such as a new
+/// primary.
 const MAX_TRIP: Duration = Duration::from_millis(100);
 
-/// Waits for a random time before a further try, so that writers that collided once do not collide again.
-/// The second try does not wait: the bucket that won the race is there by then.
+/// Waits for a random time before a further try, so that writers that collided once do not collide
+/// again. The second try does not wait: the bucket that won the race is there by then.
 pub(crate) async fn pause(tries: u32) {
     pause_after(tries, Duration::ZERO).await;
 }
 
-/// [`pause`], for longer where the last round trip was slow: what other writers send then takes as long,
-/// and a try before their bucket is there only makes them slower.
+/// [`pause`], for longer where the last round trip was slow: what other writers send then takes as
+/// long, and a try before their bucket is there only makes them slower.
 pub(crate) async fn pause_after(tries: u32, last_trip: Duration) {
     if tries > 0 {
         call::again();

@@ -52,10 +52,11 @@ enum ReadState {
     Preferred,
     /// A state of the primary.
     Primary,
-    /// The latest state of the primary, whatever the handle's read concern. A transaction has a read
-    /// concern of its own.
+    /// The latest state of the primary, whatever the handle's read concern. A transaction has a
+    /// read concern of its own.
     Latest,
-    /// One state of the primary that a majority has, for all batches, whatever the handle's read concern.
+    /// One state of the primary that a majority has, for all batches, whatever the handle's read
+    /// concern.
     Snapshot,
 }
 
@@ -70,8 +71,8 @@ impl<'t> Target<'t> {
         Read::new(self, ReadSource::Pipeline(Vec::from_iter(pipeline)))
     }
 
-    /// The rows of the whole documents, if there are such and they hold what is asked for; otherwise those of the
-    /// pipeline.
+    /// The rows of the whole documents, if there are such and they hold what is asked for;
+    /// otherwise those of the pipeline.
     pub(crate) async fn items<'s, R: DeserializeOwned>(
         self,
         whole: Option<WholeRead>,
@@ -93,7 +94,8 @@ impl<'t> Target<'t> {
         self.pipeline(pipeline()).cursor(session).await
     }
 
-    /// The number of matching documents, counted on the index alone if the filter is a range of ids.
+    /// The number of matching documents, counted on the index alone if the filter is a range of
+    /// ids.
     pub(crate) async fn count_documents(
         self,
         filter: Document,
@@ -138,7 +140,8 @@ impl<'t> Read<'t> {
         self
     }
 
-    /// Reads one state that a majority of the replica set has, from all shards and for all batches (since server 5.0).
+    /// Reads one state that a majority of the replica set has, from all shards and for all batches
+    /// (since server 5.0).
     pub(crate) fn read_snapshot(mut self) -> Self {
         self.state = ReadState::Snapshot;
         self
@@ -223,8 +226,8 @@ impl<'t> Read<'t> {
         }
     }
 
-    /// Opens the cursor: once for all types of rows, since it is most of the code. Without a session the read is sent as
-    /// often as the server ends its plan.
+    /// Opens the cursor: once for all types of rows, since it is most of the code. Without a
+    /// session the read is sent as often as the server ends its plan.
     pub(super) async fn open<'s>(
         &self,
         session: Option<&'s mut ClientSession>,
@@ -267,8 +270,8 @@ impl<'t> Read<'t> {
     }
 }
 
-/// Sends a read; again, if the server ends its plan because an index was dropped, or changed by the first array in it
-/// (QueryPlanKilled).
+/// Sends a read; again, if the server ends its plan because an index was dropped, or changed by the
+/// first array in it (QueryPlanKilled).
 async fn repeat_killed<T, F>(send: impl Fn() -> F) -> Result<T, DriverError>
 where
     F: Future<Output = Result<T, DriverError>>,

@@ -3,7 +3,8 @@
 //! Only for replica sets; a `mongos` never sees such a command.
 //!
 //! The server remembers which statements of a session's latest number it has carried out; when the
-//! command arrives again, it carries out the others (MongoDB manual, "Retryable Writes"; seen on server
+//! command arrives again, it carries out the others (MongoDB manual, "Retryable Writes"; seen on
+//! server
 //! 6.0 and 8.2), and its answer names those that it had carried out before. The driver retries its own commands this
 //! way, but not whole commands that it is given.
 
@@ -29,9 +30,9 @@ use crate::{
     protocol::command::Update,
 };
 
-/// How many numbers to skip before our first one. A write of the driver whose future was dropped may
-/// still be on its way to the server, with a number that the server does not know yet; it may be the first command
-/// of its session.
+/// How many numbers to skip before our first one. A write of the driver whose future was dropped
+/// may still be on its way to the server, with a number that the server does not know yet; it may
+/// be the first command of its session.
 const SKIPPED_NUMBERS: i64 = 100;
 
 /// How often a command is sent again at most because the server ended its plan.
@@ -43,9 +44,9 @@ pub(super) struct RetryableSessions(Arc<Mutex<Vec<RetryableSession>>>);
 
 /// A session, and the number of its latest command.
 ///
-/// The driver counts a session's numbers, too, and continues with its own count once we give the session
-/// back. So its count must never be below ours: both advance together, and ours starts at the number
-/// that the server reports.
+/// The driver counts a session's numbers, too, and continues with its own count once we give the
+/// session back. So its count must never be below ours: both advance together, and ours starts at
+/// the number that the server reports.
 #[derive(Debug)]
 pub(super) struct RetryableSession {
     session: ClientSession,
@@ -65,8 +66,8 @@ impl Server {
         }
     }
 
-    /// Sends the last update of this session, which was interrupted, again under its number. If it was
-    /// not carried out before, it is now. `None` if the driver gave it no number.
+    /// Sends the last update of this session, which was interrupted, again under its number. If it
+    /// was not carried out before, it is now. `None` if the driver gave it no number.
     pub(super) async fn update_again(
         &self,
         update: Update,
@@ -109,8 +110,9 @@ impl RetryableSession {
         reply.results(statements.len())
     }
 
-    /// Carries out updates in any order as one command, and says which of them found a document. Where some found
-    /// none, the command is sent again under its number: the server then names those that it had carried out.
+    /// Carries out updates in any order as one command, and says which of them found a document.
+    /// Where some found none, the command is sent again under its number: the server then names
+    /// those that it had carried out.
     pub(super) async fn update_found(
         mut self,
         server: &Server,
@@ -134,8 +136,8 @@ impl RetryableSession {
         Err(interrupted())
     }
 
-    /// Sends a command under the next number. After an error the driver gets the session back; it does not use it
-    /// again if the connection broke.
+    /// Sends a command under the next number. After an error the driver gets the session back; it
+    /// does not use it again if the connection broke.
     async fn send_next(
         &mut self,
         server: &Server,
@@ -145,8 +147,8 @@ impl RetryableSession {
         self.send(server, command).await
     }
 
-    /// A session whose latest number is known. The driver may have used it before and does not say how
-    /// far it has counted, so the server is asked; `None` if its answer does not say either.
+    /// A session whose latest number is known. The driver may have used it before and does not say
+    /// how far it has counted, so the server is asked; `None` if its answer does not say either.
     async fn new(server: &Server) -> Result<Option<Self>, DriverError> {
         let session = server.start_session().await?;
         let mut retryable = Self::with_latest_number(session, server).await?;
@@ -160,9 +162,9 @@ impl RetryableSession {
 
     /// The session with the latest number that the server has seen of it, or with 0.
     ///
-    /// The server gets an update that matches nothing, with a number that the driver never uses. It is
-    /// below all numbers of a used session, so the server refuses it with a message that contains the
-    /// latest number.
+    /// The server gets an update that matches nothing, with a number that the driver never uses. It
+    /// is below all numbers of a used session, so the server refuses it with a message that
+    /// contains the latest number.
     async fn with_latest_number(
         mut session: ClientSession,
         server: &Server,
@@ -211,15 +213,16 @@ impl RetryableSession {
                     first = Some(interrupted());
                     call::again();
                 }
-                // The number tells which statements were carried out. The others are, or report that the
-                // index is missing.
+                // The number tells which statements were carried out. The others are, or report
+                // that the index is missing.
                 (sent, before) if is_broken_off(&sent) && broken_off < MAX_BROKEN_OFF => {
                     broken_off += 1;
                     call::again();
                     first = before;
                 }
                 (Ok(reply), _) => return Ok(reply),
-                // A refusal of the repeat says nothing about the first attempt, which may be stored.
+                // A refusal of the repeat says nothing about the first attempt, which may be
+                // stored.
                 (Err(error), Some(before)) if !maybe_stored(&error, false) => return Err(before),
                 (Err(error), _) => return Err(error),
             }

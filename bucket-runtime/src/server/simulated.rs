@@ -51,7 +51,8 @@ pub trait Simulated: Send + Sync {
     /// The driver has used up a number of this session without a command.
     fn skip_number(&self, session: &Document);
 
-    /// A transaction begins, under the next number of this session, with the session's next command.
+    /// A transaction begins, under the next number of this session, with the session's next
+    /// command.
     fn begin(&self, session: &Document);
 
     /// A random number below this one.

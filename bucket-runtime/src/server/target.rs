@@ -1,7 +1,7 @@
 //! The targets of requests: a collection, or one of its keys. Errors name them.
 //!
-//! The requests of [`Target`] fail with our [`Error`]. The few of [`Server`] return the driver's, for callers
-//! that judge which statements may have been carried out.
+//! The requests of [`Target`] fail with our [`Error`]. The few of [`Server`] return the driver's,
+//! for callers that judge which statements may have been carried out.
 
 use mongodb::{
     bson::{Document, RawDocument},
@@ -82,8 +82,8 @@ impl Target<'_> {
 
 /// Errors.
 impl Target<'_> {
-    /// The bucket, if it has the key of the target. Another one among the key's ids was stored by a program
-    /// that does not know the format.
+    /// The bucket, if it has the key of the target. Another one among the key's ids was stored by a
+    /// program that does not know the format.
     pub(crate) fn expect_key<T: Bucket, E>(
         self,
         bucket: StoredBucket<T, E>,

@@ -32,15 +32,15 @@ const MAX_RACE_PAUSE: Duration = Duration::from_millis(500);
 pub(crate) trait Attempt: Send + Sync + 'static {
     type Output: Send;
 
-    /// Whether it compares reads of several documents, which a cluster otherwise gives as they are at a different
-    /// moment on each shard.
+    /// Whether it compares reads of several documents, which a cluster otherwise gives as they are
+    /// at a different moment on each shard.
     const READS_ONE_MOMENT: bool = false;
 
     fn attempt<'s>(&'s self, session: &'s mut ClientSession)
     -> BoxFuture<'s, Result<Self::Output>>;
 
-    /// Whether a further attempt may succeed after the server has refused this one: others have taken an id, or the
-    /// place of the open bucket.
+    /// Whether a further attempt may succeed after the server has refused this one: others have
+    /// taken an id, or the place of the open bucket.
     fn has_lost(&self, error: &DriverError) -> bool {
         is_lost_race(error)
     }
@@ -51,21 +51,21 @@ pub(crate) fn is_lost_race(error: &DriverError) -> bool {
     matches!(duplicate_index(error), Some(OPEN_INDEX | "_id_"))
 }
 
-/// Runs a transaction until it commits. A write that lost a race, including one for an id, starts it
-/// again.
+/// Runs a transaction until it commits. A write that lost a race, including one for an id, starts
+/// it again.
 ///
-/// The transaction runs in a task of its own. One whose commit was dropped before it was sent would lock
-/// its documents until the server ends it, which by default takes a minute.
+/// The transaction runs in a task of its own. One whose commit was dropped before it was sent would
+/// lock its documents until the server ends it, which by default takes a minute.
 pub(crate) async fn run<A: Attempt>(server: &Server, attempt: A) -> Result<A::Output> {
     run_after(server, attempt, &mut CausalTime::default()).await
 }
 
-/// Runs an attempt in the caller's session, if there is one. If that session is in a transaction, the
-/// attempt becomes a part of it, and the caller commits it.
+/// Runs an attempt in the caller's session, if there is one. If that session is in a transaction,
+/// the attempt becomes a part of it, and the caller commits it.
 ///
-/// Otherwise the transaction has a session of its own, causally between the calls of the caller's: if a call were
-/// dropped in a transaction of the caller's session, the next call would join that transaction, and nobody would
-/// commit it.
+/// Otherwise the transaction has a session of its own, causally between the calls of the caller's:
+/// if a call were dropped in a transaction of the caller's session, the next call would join that
+/// transaction, and nobody would commit it.
 pub(crate) async fn run_in<A: Attempt>(
     server: &Server,
     attempt: A,
@@ -83,8 +83,8 @@ pub(crate) async fn run_in<A: Attempt>(
     done
 }
 
-/// Whether a session is in a transaction: then the driver refuses to begin another one. (A session that reads from a
-/// snapshot cannot begin one, either: the server refuses its writes.)
+/// Whether a session is in a transaction: then the driver refuses to begin another one. (A session
+/// that reads from a snapshot cannot begin one, either: the server refuses its writes.)
 async fn is_in_transaction(server: &Server, session: &mut ClientSession) -> Result<bool> {
     match wire::skip_number(session).await {
         Ok(()) => Ok(false),
@@ -169,7 +169,8 @@ async fn begin<A: Attempt>(session: &mut ClientSession) -> Result<(), DriverErro
     wire::begin(session, concern).await
 }
 
-/// Runs the body of a transaction that has begun, and commits it; again from its begin after a lost race.
+/// Runs the body of a transaction that has begun, and commits it; again from its begin after a lost
+/// race.
 async fn commit_or_retry<A: Attempt>(
     server: &Server,
     attempt: &A,

@@ -1,10 +1,11 @@
 //! Change streams.
 //!
-//! If the connection breaks, the driver sends the request of a stream again, with the position of the last event.
-//! But if that request breaks as well, the driver repeats it as it was at the beginning (seen in 3.9.1): the stream
-//! then starts where it started at first, or, without a token, at that moment, and what happened in between is lost.
-//! So each stream starts with a token, and one that goes back is opened again at its position. The server writes
-//! tokens as text that sorts as the events do.
+//! If the connection breaks, the driver sends the request of a stream again, with the position of
+//! the last event. But if that request breaks as well, the driver repeats it as it was at the
+//! beginning (seen in 3.9.1): the stream then starts where it started at first, or, without a
+//! token, at that moment, and what happened in between is lost. So each stream starts with a token,
+//! and one that goes back is opened again at its position. The server writes tokens as text that
+//! sorts as the events do.
 
 use mongodb::{
     bson::{Document, doc},
@@ -24,7 +25,8 @@ pub(crate) struct Events {
     watched: Watched,
     /// The position that the stream has reached.
     reached: Option<ResumeToken>,
-    /// Whether it has given an event since it was opened: then the server knew the position at which it was opened.
+    /// Whether it has given an event since it was opened: then the server knew the position at
+    /// which it was opened.
     has_given: bool,
     target: OwnedTarget,
     /// The call that watches, for which all further batches count.
@@ -32,8 +34,8 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    /// The next event; `None` if there is none at the moment. At most one round trip, in which the server
-    /// waits for up to a second, and one more if the driver went back.
+    /// The next event; `None` if there is none at the moment. At most one round trip, in which the
+    /// server waits for up to a second, and one more if the driver went back.
     pub(crate) async fn next_event(&mut self) -> Result<Option<Event>> {
         loop {
             let next = self.calls.next_row(self.stream.next_if_any()).await;
@@ -50,7 +52,8 @@ impl Events {
                     self.reached = further.or(self.reached.take());
                     return Ok(None);
                 }
-                // If the driver went back, the server may have forgotten that position, and not the one reached.
+                // If the driver went back, the server may have forgotten that position, and not the
+                // one reached.
                 Err(error) => {
                     let error = self.target.borrow().read_error(error);
                     if !error.is_history_lost() || !self.has_given {
@@ -73,8 +76,8 @@ impl Events {
     async fn first_token(&mut self) -> Result<Option<ResumeToken>> {
         match self.stream.resume_token() {
             Some(token) => Ok(Some(token)),
-            // The server gives no token with a first batch that already has events. These happened before
-            // the call returns, so a later read will find what they did.
+            // The server gives no token with a first batch that already has events. These happened
+            // before the call returns, so a later read will find what they did.
             None => {
                 self.next_event().await?;
                 Ok(self.reached.clone())
@@ -123,8 +126,9 @@ impl Watched {
         }
     }
 
-    /// The events about the documents of some collections of the database whose `_id` matches, and the end of any
-    /// of these collections, in the order in which they happened. Only a stream of the database has that order.
+    /// The events about the documents of some collections of the database whose `_id` matches, and
+    /// the end of any of these collections, in the order in which they happened. Only a stream of
+    /// the database has that order.
     pub(crate) fn database<const N: usize>(collections: [(&str, Document); N]) -> Self {
         let names = collections.each_ref().map(|(name, _)| (*name).to_owned());
         let mut wanted = vec![

@@ -1,8 +1,9 @@
 //! The driver's calls, which no other file names.
 //!
-//! Requests are values, so that the simulation of the engine (`tests/simulation`) can answer them in place of a server:
-//! with the feature `__simulated`, which that crate alone switches on, they go to what its thread has installed
-//! (`server/simulated.rs`). Sessions are the driver's own, which need no server until they send something.
+//! Requests are values, so that the simulation of the engine (`tests/simulation`) can answer them
+//! in place of a server: with the feature `__simulated`, which that crate alone switches on, they
+//! go to what its thread has installed (`server/simulated.rs`). Sessions are the driver's own,
+//! which need no server until they send something.
 #![cfg_attr(
     not(feature = "__simulated"),
     allow(unreachable_pub, reason = "the simulation reads requests")
@@ -53,8 +54,8 @@ pub enum Request<'r> {
     Update(Update),
     /// Updates all documents that match.
     UpdateMany(Document, UpdateModifications, Option<&'static str>),
-    /// Updates the document that matches by a pipeline, or deletes it if there is no pipeline. The answer has these
-    /// fields of what it then is, or was.
+    /// Updates the document that matches by a pipeline, or deletes it if there is no pipeline. The
+    /// answer has these fields of what it then is, or was.
     Change {
         /// Matches the document.
         filter: Document,
@@ -145,14 +146,16 @@ impl Server {
                 open!(all.aggregate(pipeline).with_options(*options))
             }
             ReadRequest::Indexes => open!(all.list_indexes()),
-            // As documents: code that reads the driver's type for them was a sixth of this crate's LLVM IR.
+            // As documents: code that reads the driver's type for them was a sixth of this crate's
+            // LLVM IR.
             ReadRequest::Collections(filter) => {
                 open!(self.database().list_collections().filter(filter))
             }
         })
     }
 
-    /// Sends a request, which the driver repeats once after a broken connection if it writes single documents.
+    /// Sends a request, which the driver repeats once after a broken connection if it writes single
+    /// documents.
     pub(crate) async fn send(
         &self,
         request: Request<'_>,
@@ -285,7 +288,8 @@ impl Server {
         client.start_session().await
     }
 
-    /// Opens a change stream of the collection, or of its database, with the events that match one of these filters.
+    /// Opens a change stream of the collection, or of its database, with the events that match one
+    /// of these filters.
     pub(super) async fn open_events(
         &self,
         is_of_database: bool,
@@ -325,7 +329,8 @@ pub(super) async fn begin(
     Calls::current().within(action.into_future()).await
 }
 
-/// Begins a transaction and aborts it without a command: nothing is sent, and the session's next number is used up.
+/// Begins a transaction and aborts it without a command: nothing is sent, and the session's next
+/// number is used up.
 pub(super) async fn skip_number(session: &mut ClientSession) -> Result<(), DriverError> {
     let begin = session.start_transaction().into_future();
     Calls::current().within(begin).await?;

@@ -19,10 +19,10 @@ use crate::{
 };
 
 impl Server {
-    /// Carries out one update. One round trip, which
-    /// the driver retries once if the connection breaks and the deployment is a replica set. If the
-    /// index is dropped meanwhile, two more round trips find out whether the update was carried out:
-    /// `again` builds it once more for them, since a copy of each would cost more.
+    /// Carries out one update. One round trip, which the driver retries once if the connection
+    /// breaks and the deployment is a replica set. If the index is dropped meanwhile, two more
+    /// round trips find out whether the update was carried out: `again` builds it once more for
+    /// them, since a copy of each would cost more.
     pub(crate) async fn update(
         &self,
         update: Update,
@@ -50,7 +50,8 @@ impl Server {
         match self.update_again(update, session).await {
             Ok(Some(response)) => Ok(response),
             Err(answer) if is_statement_error(&answer) => Err(answer),
-            // The server's answer did not say, and the interrupted update may have been carried out.
+            // The server's answer did not say, and the interrupted update may have been carried
+            // out.
             Ok(None) | Err(_) => Err(error),
         }
     }
@@ -72,8 +73,8 @@ impl Target<'_> {
         })
     }
 
-    /// Carries out one update; returns whether it found or inserted a document. It is built again if the
-    /// server interrupts it, see [`Server::update`].
+    /// Carries out one update; returns whether it found or inserted a document. It is built again
+    /// if the server interrupts it, see [`Server::update`].
     pub(crate) async fn update(
         self,
         update: impl Fn() -> Update,
@@ -85,13 +86,15 @@ impl Target<'_> {
         Ok(response.found > 0)
     }
 
-    /// Carries out updates, each of which changes a document or is refused; see [`Server::update_all`].
+    /// Carries out updates, each of which changes a document or is refused; see
+    /// [`Server::update_all`].
     pub(crate) async fn update_all(self, updates: Vec<Update>, ordered: bool) -> Result<Results> {
         let results = self.server.update_all(updates, ordered).await;
         results.map_err(|error| self.write_error(error))
     }
 
-    /// Carries out one update in a transaction, which repeats it; returns whether it changed a document.
+    /// Carries out one update in a transaction, which repeats it; returns whether it changed a
+    /// document.
     pub(crate) async fn modify(self, update: Update, session: &mut ClientSession) -> Result<bool> {
         let response = self.send(Request::Update(update), Some(session));
         Ok(response.await?.changed > 0)
@@ -136,8 +139,9 @@ impl Target<'_> {
         Ok(response.await?.found)
     }
 
-    /// Carries out an update pipeline on the matching document, if there is one, or without a pipeline deletes it;
-    /// returns these fields of the result, or of what was deleted. One round trip, which the driver retries.
+    /// Carries out an update pipeline on the matching document, if there is one, or without a
+    /// pipeline deletes it; returns these fields of the result, or of what was deleted. One round
+    /// trip, which the driver retries.
     pub(crate) async fn change(
         self,
         filter: Document,
@@ -155,8 +159,8 @@ impl Target<'_> {
         Ok(self.send(request, session).await?.document)
     }
 
-    /// Changes or deletes the matching document, which the caller has just read; returns whether no other writer was
-    /// faster.
+    /// Changes or deletes the matching document, which the caller has just read; returns whether no
+    /// other writer was faster.
     pub(crate) async fn change_read(
         self,
         filter: Document,

@@ -1,8 +1,8 @@
 //! Values as the bytes of a document, with either version of `bson`.
 //!
-//! The two major versions name these functions differently, and the user chooses the version that the
-//! driver is built with. A name that `bson` has shadows ours in the enclosing glob import, so each
-//! version reaches its own function; the last one in each row is never called.
+//! The two major versions name these functions differently, and the user chooses the version that
+//! the driver is built with. A name that `bson` has shadows ours in the enclosing glob import, so
+//! each version reaches its own function; the last one in each row is never called.
 #![allow(
     unused_imports,
     dead_code,
@@ -45,7 +45,8 @@ fn from_slice<T>(_: &[u8]) -> Result<T, DriverError> {
     unreachable!("bson has `from_slice` or `deserialize_from_slice`")
 }
 
-/// The fault of a document, without the words that the driver and bson 3 put around ours and serde's.
+/// The fault of a document, without the words that the driver and bson 3 put around ours and
+/// serde's.
 pub(crate) fn reason(error: &DriverError) -> String {
     if let Some(text) = error.get_custom::<String>() {
         return text.clone();
@@ -66,7 +67,8 @@ mod tests {
     use super::*;
     use crate::schema::time::TimeField;
 
-    /// One form in JSON for all types, and dates in the database, by whichever serializer a document is made.
+    /// One form in JSON for all types, and dates in the database, by whichever serializer a
+    /// document is made.
     #[test]
     fn a_date_is_text_in_json_and_a_date_in_bson() {
         #[derive(Debug, PartialEq, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! Values straight from their bytes, where the result is the one that serde has by way of `bson`.
 //!
-//! For a date, an id or a decimal, `bson` plays a document of extended JSON to serde: a date becomes a
-//! string of digits, which is parsed again.
+//! For a date, an id or a decimal, `bson` plays a document of extended JSON to serde: a date
+//! becomes a string of digits, which is parsed again.
 
 use std::{
     any::Any,
@@ -29,7 +29,8 @@ use crate::{
 /// The name by which an element asks for its bytes.
 pub(crate) const ELEMENT: &str = "$bucket_element";
 
-/// Reads an element's document if it asks for its bytes; what is wrong with another one, `bson` says.
+/// Reads an element's document if it asks for its bytes; what is wrong with another one, `bson`
+/// says.
 pub(crate) fn element<E: DeserializeOwned>(field: RawField<'_>) -> Option<E> {
     E::deserialize(Direct(field)).ok()
 }

@@ -15,16 +15,16 @@ use crate::{
 
 pub(crate) type Refusal = Box<dyn Error + Send + Sync>;
 
-/// One value as it is sent: the only field of a document, since BSON cannot hold a value of any type in
-/// another way.
+/// One value as it is sent: the only field of a document, since BSON cannot hold a value of any
+/// type in another way.
 #[derive(Debug, Clone)]
 pub(crate) struct Element(RawDocumentBuf);
 
 impl Element {
     /// Writes a value as BSON, or says why that is impossible.
     ///
-    /// A refusal here comes before anything is sent. The driver would notice a NUL in a name as well,
-    /// but its error does not say whether anything was sent.
+    /// A refusal here comes before anything is sent. The driver would notice a NUL in a name as
+    /// well, but its error does not say whether anything was sent.
     pub(crate) fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, Refusal> {
         let element = Self(raw(&Only(value))?);
         element.field()?;
@@ -60,8 +60,8 @@ impl Element {
     }
 }
 
-/// A document whose only field is this value. It is written as a map, since `bson` has much more code for a
-/// struct, which is compiled for each type of value.
+/// A document whose only field is this value. It is written as a map, since `bson` has much more
+/// code for a struct, which is compiled for each type of value.
 struct Only<'v, T: ?Sized>(&'v T);
 
 impl<T: Serialize + ?Sized> Serialize for Only<'_, T> {
@@ -79,7 +79,8 @@ pub(crate) fn document_size(document: &Document) -> usize {
     5 + sizes.sum::<usize>()
 }
 
-/// Counts how many values of these sizes, from the first on, take no more than so many bytes together.
+/// Counts how many values of these sizes, from the first on, take no more than so many bytes
+/// together.
 pub(crate) fn count_within(bytes: usize, sizes: impl IntoIterator<Item = usize>) -> usize {
     let mut left = Some(bytes);
     let fits = |size: &usize| {
@@ -153,8 +154,8 @@ mod tests {
 
     use super::*;
 
-    /// The driver reads values as bytes, so they are written as bytes, too: types such as `IpAddr` have
-    /// another human-readable form.
+    /// The driver reads values as bytes, so they are written as bytes, too: types such as `IpAddr`
+    /// have another human-readable form.
     #[test]
     fn a_value_is_written_in_the_form_in_which_it_is_read() {
         let address: IpAddr = "127.0.0.1".parse().unwrap();

@@ -1,7 +1,8 @@
 //! Stored values as the server has them.
 //!
-//! serde reads a document with a key such as `$oid` as a value of another type, so stored values are read
-//! as raw BSON. A [`Bson`] still cannot hold everything that is stored: its documents have each name once.
+//! serde reads a document with a key such as `$oid` as a value of another type, so stored values
+//! are read as raw BSON. A [`Bson`] still cannot hold everything that is stored: its documents have
+//! each name once.
 
 use mongodb::bson::{Bson, Document, RawBson, RawDocument};
 
@@ -14,8 +15,8 @@ pub(crate) fn exact(value: &RawBson) -> Option<Bson> {
     (again == *value).then_some(bson)
 }
 
-/// The document with these bytes; `None` if it would lose a field, since one of its documents holds a name
-/// twice.
+/// The document with these bytes; `None` if it would lose a field, since one of its documents holds
+/// a name twice.
 pub(crate) fn exact_document(raw: &RawDocument) -> Option<Document> {
     let document = Document::try_from(raw).ok()?;
     (bytes::write(&document).ok()? == raw.as_bytes()).then_some(document)
@@ -30,8 +31,8 @@ pub(crate) fn size(value: &RawBson) -> usize {
     }
 }
 
-/// The changed value, in which all that did not change is as it is stored: `before` is what serde made of
-/// the stored value, and may have other types.
+/// The changed value, in which all that did not change is as it is stored: `before` is what serde
+/// made of the stored value, and may have other types.
 pub(crate) fn restored(stored: &Bson, before: &Bson, after: Bson) -> Bson {
     match (stored, before, after) {
         (Bson::Document(stored), Bson::Document(before), Bson::Document(after)) => {

@@ -1,4 +1,5 @@
-//! Documents as lines of extended JSON, in its canonical form: no value changes its type on the way.
+//! Documents as lines of extended JSON, in its canonical form: no value changes its type on the
+//! way.
 
 use mongodb::bson::{
     Binary, Bson, Document, RawBsonRef, RawDocument, RawDocumentBuf, spec::BinarySubtype,
@@ -6,12 +7,14 @@ use mongodb::bson::{
 
 use crate::value::{bytes, element::Refusal, exact::exact_document};
 
-/// The field that holds a document's bytes, beside its `_id` if that is text. A bucket has more fields.
+/// The field that holds a document's bytes, beside its `_id` if that is text. A bucket has more
+/// fields.
 const BYTES: &str = "bson";
 
-/// Writes a document as one line: as extended JSON, unless that would be read as another document. Then the
-/// line holds the document's bytes: a name such as `$oid` inside a value stands for a value of another type,
-/// readers of JSON limit the nesting, and no reader keeps a name that is there twice.
+/// Writes a document as one line: as extended JSON, unless that would be read as another document.
+/// Then the line holds the document's bytes: a name such as `$oid` inside a value stands for a
+/// value of another type, readers of JSON limit the nesting, and no reader keeps a name that is
+/// there twice.
 pub(crate) fn write(raw: &RawDocument) -> Result<String, Refusal> {
     let line = extended(Document::try_from(raw)?);
     let is_read_back = |line: &str| {

@@ -1,4 +1,5 @@
-//! The fields of a document, straight from its bytes: the driver's iterator reads each name and each length twice.
+//! The fields of a document, straight from its bytes: the driver's iterator reads each name and
+//! each length twice.
 
 use mongodb::bson::spec::ElementType;
 
@@ -97,8 +98,8 @@ impl<'b> RawField<'b> {
     }
 }
 
-/// A document of fields, given by their bytes. Together they may not be longer than a document of the server, whose
-/// length has four bytes.
+/// A document of fields, given by their bytes. Together they may not be longer than a document of
+/// the server, whose length has four bytes.
 pub(crate) fn document_of(fields: &[&[u8]]) -> Vec<u8> {
     let size = 4 + fields.iter().map(|field| field.len()).sum::<usize>() + 1;
     let mut document = Vec::with_capacity(size);
@@ -200,7 +201,8 @@ pub(crate) mod tests {
         ]
     }
 
-    /// A document with these values, and a regular expression, which the versions of `bson` make differently.
+    /// A document with these values, and a regular expression, which the versions of `bson` make
+    /// differently.
     fn document() -> RawDocumentBuf {
         let named = values().into_iter().enumerate();
         let mut document = doc! { "regex": Bson::RegularExpression(regex()) };

@@ -1,9 +1,10 @@
 //! Values that can be written, and that are not read as they were written.
 //!
-//! Where a field's type is `Bson`, `Document` or a map of these, serde takes a document with a name such as `$oid` for
-//! a value of extended JSON. And flattened fields write whatever names they hold, also those of other fields. So a
-//! value that shows one of these signs is read and written again before it is sent. If it is another one by then, it is
-//! shorter: extended JSON takes more bytes than the value that it stands for, and of fields with one name one is left.
+//! Where a field's type is `Bson`, `Document` or a map of these, serde takes a document with a name
+//! such as `$oid` for a value of extended JSON. And flattened fields write whatever names they
+//! hold, also those of other fields. So a value that shows one of these signs is read and written
+//! again before it is sent. If it is another one by then, it is shorter: extended JSON takes more
+//! bytes than the value that it stands for, and of fields with one name one is left.
 
 use mongodb::bson::{Bson, spec::ElementType};
 use serde::Serialize;
@@ -23,8 +24,8 @@ pub struct Flattened<T> {
 }
 
 impl<T> Flattened<T> {
-    /// An error if a flattened field holds the name of another field, which may be left out of this item; `known` is a
-    /// name that it may hold.
+    /// An error if a flattened field holds the name of another field, which may be left out of this
+    /// item; `known` is a name that it may hold.
     pub(crate) fn check(&self, item: &T, known: Option<&str>) -> Result<(), Refusal> {
         let mut names = Vec::new();
         (self.add_names)(item, &mut names);
@@ -47,7 +48,8 @@ pub fn add_names<V: Serialize + ?Sized>(value: &V, names: &mut Vec<String>) {
     names.extend(fields.flatten().map(|field| lossy(field.name)));
 }
 
-/// The value as it is stored; an error if it would not be read as it is. `again` reads it, and writes that.
+/// The value as it is stored; an error if it would not be read as it is. `again` reads it, and
+/// writes that.
 pub(crate) fn stored<V: Serialize>(
     value: &V,
     is_flat: bool,
@@ -86,7 +88,8 @@ pub(crate) fn check(
     Err(format!("{reason}; {remedy}").into())
 }
 
-/// A name that begins with `$` in the documents of a value; an error for a name that stands twice in one of them.
+/// A name that begins with `$` in the documents of a value; an error for a name that stands twice
+/// in one of them.
 fn find_sign<'b>(
     value: &RawField<'b>,
     has_distinct_names: bool,

@@ -1,15 +1,16 @@
 //! Rollups: what buckets store about their items, and the totals computed from it.
 //!
-//! The update that appends carries `$inc`, `$min` and `$max` for its items. `value/rollup/totals.rs` combines
-//! the values of several items only where the result is the server's own. Items whose sum would overflow or be
-//! rounded travel in statements of their own, and the server adds them up, or refuses what exceeds 64 bits. Each
-//! field's own count must equal the bucket's `count`; otherwise something else has written to the bucket. Sums
-//! over buckets are decimals, since `$sum` turns integers beyond 64 bits to floats.
+//! The update that appends carries `$inc`, `$min` and `$max` for its items.
+//! `value/rollup/totals.rs` combines the values of several items only where the result is the
+//! server's own. Items whose sum would overflow or be rounded travel in statements of their own,
+//! and the server adds them up, or refuses what exceeds 64 bits. Each field's own count must equal
+//! the bucket's `count`; otherwise something else has written to the bucket. Sums over buckets are
+//! decimals, since `$sum` turns integers beyond 64 bits to floats.
 //!
-//! `verify` compares each rollup with the items (`value/rollup/check.rs`). It takes a sum of floats for right if
-//! another order of adding could give it, since batches are added up in groups. `rebuild_rollups` and `repair`
-//! write a rollup on condition that the bucket's array is still the one that it was computed from
-//! (`maintain/verify/rebuild.rs`).
+//! `verify` compares each rollup with the items (`value/rollup/check.rs`). It takes a sum of floats
+//! for right if another order of adding could give it, since batches are added up in groups.
+//! `rebuild_rollups` and `repair` write a rollup on condition that the bucket's array is still the
+//! one that it was computed from (`maintain/verify/rebuild.rs`).
 
 mod arithmetic;
 pub(crate) mod check;
@@ -27,8 +28,9 @@ use self::totals::FieldTotals;
 pub(crate) use self::totals::Totals;
 use crate::Bucket;
 
-/// The totals of a bucket, a key, some time windows, or a whole collection: the number of items, and for
-/// each field marked with `#[bucket(sum, min, max)]` a [`FieldRollup`] under the field's name.
+/// The totals of a bucket, a key, some time windows, or a whole collection: the number of items,
+/// and for each field marked with `#[bucket(sum, min, max)]` a [`FieldRollup`] under the field's
+/// name.
 ///
 /// ```
 /// # use bucket_runtime::{Bucket, Rollup};
@@ -94,8 +96,8 @@ impl<T: Bucket> fmt::Debug for Rollup<T> {
 
 /// A struct of [`FieldRollup`]s, the type of [`Bucket::Rollups`]; `()` for none.
 pub trait RollupFields: Clone + fmt::Debug + Send + Sync + 'static {
-    /// Reads the fields in the order of [`BucketSpec::rollups`](crate::BucketSpec); `None` if one does
-    /// not fit its type.
+    /// Reads the fields in the order of [`BucketSpec::rollups`](crate::BucketSpec); `None` if one
+    /// does not fit its type.
     fn read(fields: &mut RollupReader) -> Option<Self>;
 }
 
@@ -151,8 +153,8 @@ impl RollupReader {
     }
 }
 
-/// The totals of a field of type `V`: the sum, the minimum and the maximum, each only if the field is
-/// marked with it.
+/// The totals of a field of type `V`: the sum, the minimum and the maximum, each only if the field
+/// is marked with it.
 ///
 /// - The server adds floats in the order in which it reads them, so the last bits of a sum can differ
 ///   from those of another order. `Decimal128` and integers are exact, up to 34 digits.

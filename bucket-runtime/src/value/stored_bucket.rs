@@ -118,9 +118,9 @@ fn unreadable(items: &str, place: usize, error: &DriverError) -> String {
 
 /// Reads one element.
 ///
-/// A document is read as it is: within another one, `bson` would have the compiler make the struct's reader
-/// once more for each type of BSON. The elements of a struct with named fields are always documents, so
-/// these structs need no other way.
+/// A document is read as it is: within another one, `bson` would have the compiler make the
+/// struct's reader once more for each type of BSON. The elements of a struct with named fields are
+/// always documents, so these structs need no other way.
 pub(crate) fn read_element<T: Bucket, E: DeserializeOwned>(
     item: &RawField<'_>,
 ) -> Result<E, DriverError> {

@@ -30,7 +30,8 @@ pub struct Unreadable {
     pub(crate) error: DriverError,
 }
 
-/// What is made of an element in a bucket with this key: the element alone, or a part with fields of the key.
+/// What is made of an element in a bucket with this key: the element alone, or a part with fields
+/// of the key.
 pub trait OfElement<T: Bucket>: Sized {
     /// Reads it.
     fn read(element: &RawField<'_>, key: &T::Key) -> Result<Self, DriverError>;

@@ -1,4 +1,5 @@
-//! The items of a document as rows, each with one item: what a pipeline gives that unwinds the document.
+//! The items of a document as rows, each with one item: what a pipeline gives that unwinds the
+//! document.
 
 use std::ops::Range;
 
@@ -17,7 +18,8 @@ pub(crate) struct RowFields {
 }
 
 impl RowFields {
-    /// The rows of those elements of a document whose numbers are in a range, in order or in reverse.
+    /// The rows of those elements of a document whose numbers are in a range, in order or in
+    /// reverse.
     pub(crate) fn rows(
         &self,
         document: &[u8],

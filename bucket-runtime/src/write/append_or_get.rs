@@ -20,8 +20,8 @@ use crate::{
 };
 
 impl<T: Bucket> Buckets<T> {
-    /// Appends an item, or gives the one with its identity (`#[bucket(unique)]`) that is there already: `None` if
-    /// the call has stored the item.
+    /// Appends an item, or gives the one with its identity (`#[bucket(unique)]`) that is there
+    /// already: `None` if the call has stored the item.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets};
@@ -39,13 +39,14 @@ impl<T: Bucket> Buckets<T> {
     /// ```
     ///
     /// The append is a command of its own, and shares none with other calls. Round trips: those of
-    /// [`append`](Self::append), and one more for an item that is there. If that one is removed between the two, the
-    /// item is appended. A dropped future leaves the item stored or not stored, never a broken bucket.
+    /// [`append`](Self::append), and one more for an item that is there. If that one is removed
+    /// between the two, the item is appended. A dropped future leaves the item stored or not
+    /// stored, never a broken bucket.
     ///
     /// # Errors
     ///
-    /// Those of [`append`](Self::append); and [`is_deserialize`](crate::Error::is_deserialize) if the struct cannot
-    /// read the item that is there.
+    /// Those of [`append`](Self::append); and [`is_deserialize`](crate::Error::is_deserialize) if
+    /// the struct cannot read the item that is there.
     #[doc(alias = "get_or_create")]
     pub fn append_or_get<'s>(&self, item: &T) -> Write<'s, Option<T>>
     where

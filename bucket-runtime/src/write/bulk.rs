@@ -1,18 +1,20 @@
 //! Bulk appends: many items of many keys, in bounded memory.
 //!
-//! `protocol/whole_bucket.rs` composes every bucket that is inserted with all its items: in loads, imports,
-//! changes of the capacity and splits. `append_many` buffers items by key, fills the open buckets, and inserts
-//! the rest as whole buckets. Other writers may open a bucket meanwhile, and a key's items must still keep their
-//! order. Only the call itself knows the struct: it holds the items, and gets back the indexes of those that were
-//! not stored. All other code of a load sees indexes and `UntypedItem`s, so a program compiles it once for all
-//! structs. The buffer counts keys as well as items, and a flush stores a few thousand keys at a time
-//! (`Load::store`): what it knows of a key while it stores it, and above all the statements that fill open
-//! buckets, take more memory than the items. With `{#}`, the load reads the last numbers of a hundred keys at
-//! once (`server/last_buckets.rs`). A writer that opens a bucket takes a planned number; the server then refuses
-//! the planned buckets from there on, and the load plans them again. In a window, a refused id has the same
-//! effect. With the ordinals `{date}` and `{date:millis}` the load inserts the last bucket first, with room
-//! left: while it is open, the index lets nobody open another. `maintain/transfer/` writes up to a
-//! thousand buckets in one transaction, together with a record of its progress.
+//! `protocol/whole_bucket.rs` composes every bucket that is inserted with all its items: in loads,
+//! imports, changes of the capacity and splits. `append_many` buffers items by key, fills the open
+//! buckets, and inserts the rest as whole buckets. Other writers may open a bucket meanwhile, and a
+//! key's items must still keep their order. Only the call itself knows the struct: it holds the
+//! items, and gets back the indexes of those that were not stored. All other code of a load sees
+//! indexes and `UntypedItem`s, so a program compiles it once for all structs. The buffer counts
+//! keys as well as items, and a flush stores a few thousand keys at a time (`Load::store`): what it
+//! knows of a key while it stores it, and above all the statements that fill open buckets, take
+//! more memory than the items. With `{#}`, the load reads the last numbers of a hundred keys at
+//! once (`server/last_buckets.rs`). A writer that opens a bucket takes a planned number; the server
+//! then refuses the planned buckets from there on, and the load plans them again. In a window, a
+//! refused id has the same effect. With the ordinals `{date}` and `{date:millis}` the load inserts
+//! the last bucket first, with room left: while it is open, the index lets nobody open another.
+//! `maintain/transfer/` writes up to a thousand buckets in one transaction, together with a record
+//! of its progress.
 
 mod buffer;
 mod commands;
@@ -46,19 +48,20 @@ use crate::{
 impl<T: Bucket> Buckets<T> {
     /// Appends any number of items of any keys, from an iterator, in bounded memory.
     ///
-    /// The items of a key (or of a time window) keep their order. They fill the open bucket, and the
-    /// rest is written in whole buckets, many in one command and several commands at once. Other writers
-    /// may append meanwhile. (With a time ordinal, items planned for the same bucket as a refused item
-    /// may come last.)
+    /// The items of a key (or of a time window) keep their order. They fill the open bucket, and
+    /// the rest is written in whole buckets, many in one command and several commands at once.
+    /// Other writers may append meanwhile. (With a time ordinal, items planned for the same bucket
+    /// as a refused item may come last.)
     ///
-    /// Items are buffered until they take the memory that [`buffer`](crate::action::AppendMany::buffer)
-    /// allows. Writing whole buckets is what makes this fast: about one round trip per thousand buckets.
-    /// With `{#}`, keys without an open bucket cost two more per hundred keys, which read their last
-    /// numbers (one more per key behind a `mongos`, or after a long history).
+    /// Items are buffered until they take the memory that
+    /// [`buffer`](crate::action::AppendMany::buffer) allows. Writing whole buckets is what makes
+    /// this fast: about one round trip per thousand buckets. With `{#}`, keys without an open
+    /// bucket cost two more per hundred keys, which read their last numbers (one more per key
+    /// behind a `mongos`, or after a long history).
     ///
-    /// When this returns `Ok`, each item is stored exactly once; with `#[bucket(unique)]` items that
-    /// were already there are left out and not counted. A dropped future leaves some items stored and
-    /// others not, never a broken bucket.
+    /// When this returns `Ok`, each item is stored exactly once; with `#[bucket(unique)]` items
+    /// that were already there are left out and not counted. A dropped future leaves some items
+    /// stored and others not, never a broken bucket.
     ///
     /// # Errors
     ///
@@ -129,9 +132,9 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
         }
     }
 
-    /// How many bytes of memory the buffered items take at most before they are sent; the default is 128 MiB.
-    /// With a larger buffer, the buckets that are written whole are fuller. The commands in flight take
-    /// more: there are up to four, each with at most 8 MiB of items.
+    /// How many bytes of memory the buffered items take at most before they are sent; the default
+    /// is 128 MiB. With a larger buffer, the buckets that are written whole are fuller. The
+    /// commands in flight take more: there are up to four, each with at most 8 MiB of items.
     pub fn buffer(mut self, bytes: usize) -> Self {
         self.buffer = bytes;
         self
@@ -143,25 +146,27 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
         self
     }
 
-    /// Stores the items in this session, in one transaction: all of them, or none. If the session is in a
-    /// transaction, they are a part of it, and stored when you commit it.
+    /// Stores the items in this session, in one transaction: all of them, or none. If the session
+    /// is in a transaction, they are a part of it, and stored when you commit it.
     ///
-    /// This is for items that a single transaction takes: at most 8 MiB, of at most 1,000 keys (or time windows).
-    /// A larger load is refused before anything is sent. [`buffer`](Self::buffer) has no effect.
+    /// This is for items that a single transaction takes: at most 8 MiB, of at most 1,000 keys (or
+    /// time windows). A larger load is refused before anything is sent. [`buffer`](Self::buffer)
+    /// has no effect.
     ///
-    /// Round trips: for each key one to its open bucket, and up to three for each bucket that it opens; with
-    /// `#[bucket(unique)]` one more for each of these. Without a transaction of yours, one more for the commit,
-    /// and all of them again after a lost race.
+    /// Round trips: for each key one to its open bucket, and up to three for each bucket that it
+    /// opens; with `#[bucket(unique)]` one more for each of these. Without a transaction of yours,
+    /// one more for the commit, and all of them again after a lost race.
     ///
-    /// An error of any item leaves none stored: [`failed`](AppendManyError::failed) has all items, with that error.
-    /// After a dropped future a task goes on, and all are stored, or none. In a transaction of yours, abort it after
-    /// either, since some may have been written in it; after a lost race the error has the driver's label
-    /// `TransientTransactionError`, and the transaction can run again. Transactions need a replica set or a sharded
-    /// cluster.
+    /// An error of any item leaves none stored: [`failed`](AppendManyError::failed) has all items,
+    /// with that error. After a dropped future a task goes on, and all are stored, or none. In a
+    /// transaction of yours, abort it after either, since some may have been written in it; after a
+    /// lost race the error has the driver's label `TransientTransactionError`, and the transaction
+    /// can run again. Transactions need a replica set or a sharded cluster.
     ///
     /// # Errors
     ///
-    /// [`is_too_large`](crate::Error::is_too_large) for more than a transaction takes; others as without a session.
+    /// [`is_too_large`](crate::Error::is_too_large) for more than a transaction takes; others as
+    /// without a session.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets, mongodb::ClientSession};

@@ -1,4 +1,5 @@
-//! The chance in hash maps, which a simulation takes away, so that a seed always gives the same run.
+//! The chance in hash maps, which a simulation takes away, so that a seed always gives the same
+//! run.
 
 #[cfg(not(feature = "__simulated"))]
 pub(crate) use std::hash::RandomState;

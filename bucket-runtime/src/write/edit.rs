@@ -1,15 +1,17 @@
 //! Edits and removals of single items; `many` has those of several.
 //!
-//! No update can find the first element that matches a condition: `$[]` filters know no order, `$pull` takes
-//! all. So an edit first reads the element and its place, by the pipeline of a filtered read. One update then
-//! replaces or removes it, on the condition that it still stands there as it was read. If not, the edit starts
-//! again, up to a limit and with random pauses. Where a bucket keeps rollups or the time of its newest item, the
-//! edit reads all items, computes the new values, and requires that the whole array is unchanged.
+//! No update can find the first element that matches a condition: `$[]` filters know no order,
+//! `$pull` takes all. So an edit first reads the element and its place, by the pipeline of a
+//! filtered read. One update then replaces or removes it, on the condition that it still stands
+//! there as it was read. If not, the edit starts again, up to a limit and with random pauses. Where
+//! a bucket keeps rollups or the time of its newest item, the edit reads all items, computes the
+//! new values, and requires that the whole array is unchanged.
 //!
-//! The update that takes an item out of a full bucket also seals it: otherwise the key could have two open
-//! buckets. If no item would be left, one command deletes the bucket instead, on the same condition: a change stream
-//! could not tell the next append to an empty bucket from a removal (`read/watch/event.rs`). With `{#}` a full or
-//! sealed bucket stays, since a number that is given twice would break G5; after an open one there is no other yet.
+//! The update that takes an item out of a full bucket also seals it: otherwise the key could have
+//! two open buckets. If no item would be left, one command deletes the bucket instead, on the same
+//! condition: a change stream could not tell the next append to an empty bucket from a removal
+//! (`read/watch/event.rs`). With `{#}` a full or sealed bucket stays, since a number that is given
+//! twice would break G5; after an open one there is no other yet.
 
 mod found;
 pub(crate) mod many;
@@ -36,8 +38,8 @@ use crate::{
 };
 
 impl<T: Bucket> Buckets<T> {
-    /// Removes the first item of a key that matches, in the order of [`items`](Self::items), and returns
-    /// it; `None` if none matches.
+    /// Removes the first item of a key that matches, in the order of [`items`](Self::items), and
+    /// returns it; `None` if none matches.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, bson::DateTime};
@@ -51,26 +53,26 @@ impl<T: Bucket> Buckets<T> {
     /// # }
     /// ```
     ///
-    /// The update that removes the item also corrects `count` and the bucket's other fields. It seals a
-    /// bucket that was full: later items come after it and never fill the gap, so pages keep their
-    /// places and may be shorter than the capacity. A bucket that was open stays open.
+    /// The update that removes the item also corrects `count` and the bucket's other fields. It
+    /// seals a bucket that was full: later items come after it and never fill the gap, so pages
+    /// keep their places and may be shorter than the capacity. A bucket that was open stays open.
     ///
-    /// A bucket whose last item is removed is deleted, except that with `{#}` a full or sealed one stays, as a
-    /// page without items: otherwise a new bucket could get its number, and later items would be read before
-    /// earlier ones.
+    /// A bucket whose last item is removed is deleted, except that with `{#}` a full or sealed one
+    /// stays, as a page without items: otherwise a new bucket could get its number, and later items
+    /// would be read before earlier ones.
     ///
-    /// Round trips: two. If another writer changes the item in between (or the bucket, where buckets keep
-    /// rollups or expire, or the item is its only one), both are repeated.
+    /// Round trips: two. If another writer changes the item in between (or the bucket, where
+    /// buckets keep rollups or expire, or the item is its only one), both are repeated.
     ///
     /// A dropped future leaves the item removed or not removed, never a broken bucket.
     ///
     /// # Errors
     ///
-    /// [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether the item may have been removed
-    /// anyway. Others: [`is_deserialize`](crate::Error::is_deserialize) if the item cannot be read; the
-    /// item then stays ([`remove_stored`](Self::remove_stored) removes it);
-    /// [`is_contended`](crate::Error::is_contended). Where the sum of the other items exceeds 64 bits, the
-    /// bucket's rollup covers no item until it can be computed, and reads of it fail.
+    /// [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether the item may have been
+    /// removed anyway. Others: [`is_deserialize`](crate::Error::is_deserialize) if the item cannot
+    /// be read; the item then stays ([`remove_stored`](Self::remove_stored) removes it);
+    /// [`is_contended`](crate::Error::is_contended). Where the sum of the other items exceeds 64
+    /// bits, the bucket's rollup covers no item until it can be computed, and reads of it fail.
     pub fn remove_item<'s>(&self, key: KeyRef<'_, T>, filter: Filter<T>) -> Write<'s, Option<T>> {
         let editor = self.first_match(key, filter);
         Write::new(span!(remove_item), |InSession(session)| async move {
@@ -79,9 +81,9 @@ impl<T: Bucket> Buckets<T> {
         })
     }
 
-    /// Removes the first item of a key that matches, as [`remove_item`](Self::remove_item) does, and returns it as it
-    /// was stored, its fields other than key fields as a document. So an item that the struct cannot read is removed,
-    /// too.
+    /// Removes the first item of a key that matches, as [`remove_item`](Self::remove_item) does,
+    /// and returns it as it was stored, its fields other than key fields as a document. So an item
+    /// that the struct cannot read is removed, too.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, bson::DateTime};
@@ -108,9 +110,9 @@ impl<T: Bucket> Buckets<T> {
         })
     }
 
-    /// Reads the first item of a key that matches, in the order of [`items`](Self::items), calls the
-    /// closure to change it, and writes it back. Returns the item as it is now stored, or `None` if none
-    /// matches.
+    /// Reads the first item of a key that matches, in the order of [`items`](Self::items), calls
+    /// the closure to change it, and writes it back. Returns the item as it is now stored, or
+    /// `None` if none matches.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, bson::DateTime};
@@ -124,25 +126,26 @@ impl<T: Bucket> Buckets<T> {
     /// # }
     /// ```
     ///
-    /// The whole item is written back, as by the driver's `replace_one`: stored fields that the struct
-    /// does not have are dropped. The item stays at its place in its bucket, and the bucket keeps its
-    /// id, even if that was made from the item's time.
+    /// The whole item is written back, as by the driver's `replace_one`: stored fields that the
+    /// struct does not have are dropped. The item stays at its place in its bucket, and the bucket
+    /// keeps its id, even if that was made from the item's time.
     ///
     /// If another writer changes the item in between (or, where buckets keep rollups or expire, the
-    /// bucket), it is read and changed again, so no other change is lost; the closure is then called
-    /// again. The rollups and the time of the newest item are computed from the items as they were read
-    /// and the changed one.
+    /// bucket), it is read and changed again, so no other change is lost; the closure is then
+    /// called again. The rollups and the time of the newest item are computed from the items as
+    /// they were read and the changed one.
     ///
-    /// Round trips: two, and two more for each such repetition; one if the closure changes nothing, unless
-    /// buckets keep rollups or expire. A dropped future leaves the item either unchanged or changed.
+    /// Round trips: two, and two more for each such repetition; one if the closure changes nothing,
+    /// unless buckets keep rollups or expire. A dropped future leaves the item either unchanged or
+    /// changed.
     ///
     /// # Errors
     ///
-    /// [`is_too_large`](crate::Error::is_too_large) if the item grows and its bucket has no room for it.
-    /// [`is_item_moved`](crate::Error::is_item_moved) if the closure changes the key, the `unique` field
-    /// of the item, or, with time windows, the window.
-    /// [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether the change may have been stored
-    /// anyway. Others: those of [`append`](Self::append), and
+    /// [`is_too_large`](crate::Error::is_too_large) if the item grows and its bucket has no room
+    /// for it. [`is_item_moved`](crate::Error::is_item_moved) if the closure changes the key, the
+    /// `unique` field of the item, or, with time windows, the window.
+    /// [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether the change may have been
+    /// stored anyway. Others: those of [`append`](Self::append), and
     /// [`is_deserialize`](crate::Error::is_deserialize).
     pub fn update_item<'s>(
         &self,

@@ -24,8 +24,8 @@ pub(crate) use crate::{
     protocol::newest_bucket::NewestBucket, server::pause::pause, write::item::Entry,
 };
 
-/// The most tries of one append. Each failed try means that another writer opened a bucket first, so only a
-/// runaway loop reaches a hundred.
+/// The most tries of one append. Each failed try means that another writer opened a bucket first,
+/// so only a runaway loop reaches a hundred.
 pub(crate) const TRIES: u32 = 100;
 
 /// The buckets of one collection, for writing.
@@ -48,8 +48,8 @@ impl Engine {
         }
     }
 
-    /// Sends the items in order until all are stored or a command is refused. The batch then holds the
-    /// items that are left.
+    /// Sends the items in order until all are stored or a command is refused. The batch then holds
+    /// the items that are left.
     pub(crate) async fn append<W>(
         &self,
         batch: &mut Batch<W>,
@@ -74,8 +74,9 @@ impl Engine {
         Ok(done.map_or(Appended::Stored, |(_, appended)| appended))
     }
 
-    /// Sends the items in order, and calls `answer` with each item's owner and result, until all are done
-    /// or `answer` returns `false`. If one item may have failed the others, it sends each by itself.
+    /// Sends the items in order, and calls `answer` with each item's owner and result, until all
+    /// are done or `answer` returns `false`. If one item may have failed the others, it sends each
+    /// by itself.
     pub(crate) async fn append_each<W>(
         &self,
         batch: &mut Batch<W>,
@@ -107,10 +108,10 @@ impl Engine {
 
     /// Sends until at least one more item is stored, or found to be stored already.
     ///
-    /// With a time ordinal, and nothing known of the key's buckets, the first statement is an upsert,
-    /// which also opens a bucket. Otherwise, or if that id is taken, it is an update; if no bucket is open,
-    /// the engine reads the last id and opens a bucket with the next one. A transaction begins with the
-    /// update, since the E11000 of an upsert would abort it.
+    /// With a time ordinal, and nothing known of the key's buckets, the first statement is an
+    /// upsert, which also opens a bucket. Otherwise, or if that id is taken, it is an update; if no
+    /// bucket is open, the engine reads the last id and opens a bucket with the next one. A
+    /// transaction begins with the update, since the E11000 of an upsert would abort it.
     async fn step<W>(
         &self,
         batch: &mut Batch<W>,
@@ -148,7 +149,8 @@ impl Engine {
         Ok(())
     }
 
-    /// An error unless the open index is there, for what inserts whole buckets, which name no index. One round trip.
+    /// An error unless the open index is there, for what inserts whole buckets, which name no
+    /// index. One round trip.
     pub(crate) async fn check_index(&self) -> Result<()> {
         let tried = self.server.try_hint(self.open.name).await;
         tried.map_err(|error| self.server.target().write_error(error))

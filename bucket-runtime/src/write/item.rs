@@ -153,8 +153,8 @@ impl UntypedItems for Vec<Box<dyn UntypedItem>> {
     }
 }
 
-/// Items that are written as their elements. One type, since the compiler writes much code for each type that is
-/// written as BSON.
+/// Items that are written as their elements. One type, since the compiler writes much code for each
+/// type that is written as BSON.
 enum ItemElements<'i, T> {
     One(&'i T),
     /// Those of these items that have these indexes.
@@ -231,8 +231,8 @@ pub(crate) fn identity(item: &dyn UntypedItem, field: &str) -> Option<Bson> {
     Bson::try_from(value).ok()
 }
 
-/// Whether the server compares the value as a whole: it compares each element of an array, and treats a
-/// null like a missing field.
+/// Whether the server compares the value as a whole: it compares each element of an array, and
+/// treats a null like a missing field.
 pub(crate) fn is_single(identity: &Bson) -> bool {
     !matches!(
         identity,

@@ -9,18 +9,18 @@ use crate::{
 };
 
 impl<T: Bucket> Buckets<T> {
-    /// Removes all buckets of a key, and returns how many there were. One round trip, with one command
-    /// that visits no other key's buckets.
+    /// Removes all buckets of a key, and returns how many there were. One round trip, with one
+    /// command that visits no other key's buckets.
     ///
-    /// When this returns `Ok`, everything that was stored before the call is gone. The server removes
-    /// one bucket after the other: items that are appended meanwhile, or that wait in this handle, are
-    /// removed with a bucket or stay in one, and G2 to G4 hold throughout. Such a bucket may have the id
-    /// of a removed one, and with `{#}` its number, so that the key's pages then do not start at 1, or, where
-    /// several loads are under way, have a gap. To remove a key at one moment, use a transaction. Without
-    /// concurrent writers the key starts afresh.
+    /// When this returns `Ok`, everything that was stored before the call is gone. The server
+    /// removes one bucket after the other: items that are appended meanwhile, or that wait in this
+    /// handle, are removed with a bucket or stay in one, and G2 to G4 hold throughout. Such a
+    /// bucket may have the id of a removed one, and with `{#}` its number, so that the key's pages
+    /// then do not start at 1, or, where several loads are under way, have a gap. To remove a key
+    /// at one moment, use a transaction. Without concurrent writers the key starts afresh.
     ///
-    /// A dropped future leaves the command with the server, which carries it out. After an error some
-    /// buckets may be gone: call it again.
+    /// A dropped future leaves the command with the server, which carries it out. After an error
+    /// some buckets may be gone: call it again.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets, KeyRef};

@@ -1,4 +1,5 @@
-//! What the indexes and the documents of a collection of this library show of its struct's attributes.
+//! What the indexes and the documents of a collection of this library show of its struct's
+//! attributes.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,8 @@ use super::{BucketLayout, IdOrdinal};
 use crate::shape::DocumentShape;
 use crate::shape::value::{ValueKind, ValueShape};
 
-/// Before this second are all windows that ids can hold; the open index has a bound one window earlier.
+/// Before this second are all windows that ids can hold; the open index has a bound one window
+/// earlier.
 const BEFORE_WINDOWS: i64 = -10_000_000_000;
 
 /// The attributes of a struct, as far as its collection shows them.

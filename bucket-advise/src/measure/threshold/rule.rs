@@ -1,20 +1,22 @@
 //! The rule that finds a threshold.
 //!
-//! A threshold pays where it sets a few documents apart that are far longer than all others. A document just
-//! above it pays for the pattern, by a flag and a second query, and gains nothing. So the rule looks for a
+//! A threshold pays where it sets a few documents apart that are far longer than all others. A
+//! document just above it pays for the pattern, by a flag and a second query, and gains nothing. So
+//! the rule looks for a
 //! **gap**: of the documents that exceed the threshold, at most one in eight is within its double. That compares
-//! documents with their neighbours, not with all documents, so 30 documents get the answer that 30 million of
-//! the same kind get: a fixed share of outliers, say one in a hundred, can never be met by 30 documents, and is
-//! always met somewhere by 30 million. The eighth allows for the stray documents that a large collection has in
-//! any gap.
+//! documents with their neighbours, not with all documents, so 30 documents get the answer that 30
+//! million of the same kind get: a fixed share of outliers, say one in a hundred, can never be met
+//! by 30 documents, and is always met somewhere by 30 million. The eighth allows for the stray
+//! documents that a large collection has in any gap.
 //!
-//! Some lengths fall off without a gap, as fame does. Then the rule asks for the **tail**: the longest
-//! documents that hold half of all items. If those are few, the place where they begin is the threshold. Among
-//! lengths without a tail (all alike, even, falling off fast), half of the items take far more documents.
+//! Some lengths fall off without a gap, as fame does. Then the rule asks for the **tail**: the
+//! longest documents that hold half of all items. If those are few, the place where they begin is
+//! the threshold. Among lengths without a tail (all alike, even, falling off fast), half of the
+//! items take far more documents.
 //!
-//! In both cases the documents above the threshold are a minority, and large enough to be worth a second query; of
-//! huge ones, half of all are a minority. Where the typical document is huge itself, no threshold helps, and the
-//! items should be stored by the bucket pattern.
+//! In both cases the documents above the threshold are a minority, and large enough to be worth a
+//! second query; of huge ones, half of all are a minority. Where the typical document is huge
+//! itself, no threshold helps, and the items should be stored by the bucket pattern.
 
 use super::round_numbers;
 use crate::measure::lengths::Lengths;
@@ -32,16 +34,18 @@ const MINORITY: u64 = 10;
 /// Of the documents above the threshold, at most one in this many is within its double.
 const STRAYS: u64 = 8;
 
-/// The documents above the threshold have at least this size on average. Two of half that size share a page
-/// of memory, so they cost hardly more than a small one.
+/// The documents above the threshold have at least this size on average. Two of half that size
+/// share a page of memory, so they cost hardly more than a small one.
 const WORTHWHILE_BYTES: u64 = 4096;
 
 /// The shape of the distribution of array lengths.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Distribution {
-    /// A few documents are far longer than all others, and hardly any are between: this threshold sets them apart.
+    /// A few documents are far longer than all others, and hardly any are between: this threshold
+    /// sets them apart.
     Gap(u64),
-    /// The lengths fall off without a gap, but the few documents above this threshold hold half of the items.
+    /// The lengths fall off without a gap, but the few documents above this threshold hold half of
+    /// the items.
     Tail(u64),
     /// No few documents stand out.
     Even,
@@ -96,7 +100,8 @@ fn tail(lengths: &Lengths) -> Option<u64> {
     places.find(|threshold| is_worthwhile(lengths, *threshold))
 }
 
-/// Whether few documents exceed the threshold, and large ones, or huge ones that are half of all at most.
+/// Whether few documents exceed the threshold, and large ones, or huge ones that are half of all at
+/// most.
 fn is_worthwhile(lengths: &Lengths, threshold: u64) -> bool {
     let (above, bytes) = (lengths.above(threshold), lengths.bytes_above(threshold));
     let is_at_most = |share: u64| above == 1 || above.saturating_mul(share) <= lengths.documents();
@@ -127,7 +132,8 @@ mod tests {
     use super::Distribution;
     use crate::measure::lengths::{LengthGroup, Lengths};
 
-    /// The distribution of arrays of these lengths, each with its number of arrays; an item takes 20 bytes.
+    /// The distribution of arrays of these lengths, each with its number of arrays; an item takes
+    /// 20 bytes.
     fn found(lengths: impl IntoIterator<Item = (u64, u64)>) -> Distribution {
         let groups = lengths.into_iter().map(|(length, documents)| LengthGroup {
             length,

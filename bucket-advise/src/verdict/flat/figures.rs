@@ -125,8 +125,8 @@ fn busy_figure(facts: &FlatFacts<'_>, capacity: u64) -> Option<String> {
 /// The most items of a key in a minute with which any capacity does: ten a second.
 const BUSY: u64 = 600;
 
-/// Advice for a key that takes this many items in a minute: each opening passes the index entries of the buckets that
-/// became full within the last five minutes.
+/// Advice for a key that takes this many items in a minute: each opening passes the index entries
+/// of the buckets that became full within the last five minutes.
 pub(crate) fn busy_advice(items: u64, capacity: u64) -> &'static str {
     match items > BUSY && capacity < 50 {
         true => {

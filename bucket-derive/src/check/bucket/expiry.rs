@@ -38,8 +38,8 @@ fn check_span(model: &BucketModel<'_>, errors: &mut Errors) {
     errors.push(&span.value, message, span.usage);
 }
 
-/// Numbered buckets have no time. If the last one of a key were removed, its number would also be used
-/// again, for another page.
+/// Numbered buckets have no time. If the last one of a key were removed, its number would also be
+/// used again, for another page.
 fn check_has_time(model: &BucketModel<'_>, errors: &mut Errors) {
     let (Some(span), Some(Ordinal::Number)) = (&model.attr.expire_after, model.format.ordinal())
     else {

@@ -75,8 +75,8 @@ fn check_window(model: &BucketModel<'_>, errors: &mut Errors) {
     );
 }
 
-/// A key field stands beside `_id`, the items, their count, `sealed` and `oversize`. Reading looks for it under
-/// its aliases, too.
+/// A key field stands beside `_id`, the items, their count, `sealed` and `oversize`. Reading looks
+/// for it under its aliases, too.
 fn check_key_names(model: &BucketModel<'_>, errors: &mut Errors) {
     for key in model.keys() {
         if let Some(name) = &key.serde.write {

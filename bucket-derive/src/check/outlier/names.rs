@@ -88,7 +88,8 @@ fn check_flag(model: &OutlierModel<'_>, errors: &mut Errors) {
     }
 }
 
-/// The runtime would set a field with the flag's default name: most likely it is meant to be the flag.
+/// The runtime would set a field with the flag's default name: most likely it is meant to be the
+/// flag.
 fn check_unmarked_flag(model: &OutlierModel<'_>, errors: &mut Errors) {
     let name = "has_extras";
     if model.attr.written.has("flag") || model.flag().is_some() {

@@ -22,8 +22,8 @@ pub(super) fn check(model: &OutlierModel<'_>, errors: &mut Errors) {
     }
 }
 
-/// Extras refer to their parent by its id. Without a field for it, the server would create one that the
-/// program does not know.
+/// Extras refer to their parent by its id. Without a field for it, the server would create one that
+/// the program does not know.
 fn check_id(model: &OutlierModel<'_>, errors: &mut Errors) {
     if model.id().is_some() {
         return;
@@ -95,7 +95,8 @@ fn check_one_flag_name(model: &OutlierModel<'_>, errors: &mut Errors) {
     }
 }
 
-/// The id never changes, the array grows, the flag is set, the total counts: no field can do two of these.
+/// The id never changes, the array grows, the flag is set, the total counts: no field can do two of
+/// these.
 fn check_one_part(field: &Field<'_, Marks>, errors: &mut Errors) {
     let name = &field.name;
     let parts = ["items", "flag", "total"].into_iter();

@@ -98,7 +98,8 @@ fn check_id_name(id: &Field<'_, Marks>, errors: &mut Errors) {
     }
 }
 
-/// The runtime itself writes these fields of the stored parent: under one name, and in their own form.
+/// The runtime itself writes these fields of the stored parent: under one name, and in their own
+/// form.
 fn check_marked(field: &Field<'_, Marks>, what: &str, errors: &mut Errors) {
     for entry in &field.serde.entries {
         let name = entry.name();

@@ -14,8 +14,8 @@ use crate::{
     parse::{list::Value, runtime},
 };
 
-/// Writes the `Derive` and the struct that its attribute is read into, from one list of keys, so that no
-/// key is in one of them alone. Each derive has the key `crate`, too.
+/// Writes the `Derive` and the struct that its attribute is read into, from one list of keys, so
+/// that no key is in one of them alone. Each derive has the key `crate`, too.
 macro_rules! attribute {
     (
         $(#[$docs:meta])*
@@ -150,8 +150,8 @@ impl Given {
     }
 }
 
-/// Imports the runtime under the name by which generated code knows it. If there is no such crate, the
-/// compiler says so once, at the derive's attribute.
+/// Imports the runtime under the name by which generated code knows it. If there is no such crate,
+/// the compiler says so once, at the derive's attribute.
 pub(super) fn import(written: Option<&Spanned<Path>>, attribute: Option<&Path>) -> TokenStream {
     let at = attribute.map_or_else(Span::call_site, |path| path.span());
     let path = match written {

@@ -25,14 +25,14 @@ use crate::{
 };
 
 impl<T: Bucket> Buckets<T> {
-    /// Streams the buckets of a key as they are stored, each as one line of extended JSON (canonical, so
-    /// that no value changes its type), in the order of their ids. [`import`](Self::import) takes the lines
-    /// back, and so does `mongoimport`.
+    /// Streams the buckets of a key as they are stored, each as one line of extended JSON
+    /// (canonical, so that no value changes its type), in the order of their ids.
+    /// [`import`](Self::import) takes the lines back, and so does `mongoimport`.
     ///
-    /// The items are not read into the struct, so those that cannot be read are carried, too. Extended JSON
-    /// has no form for a document with a name such as `$oid`, nor for very deep nesting: the line of such a
-    /// bucket holds the bucket's bytes in the field `bson`, which only [`import`](Self::import) reads. One
-    /// round trip per batch.
+    /// The items are not read into the struct, so those that cannot be read are carried, too.
+    /// Extended JSON has no form for a document with a name such as `$oid`, nor for very deep
+    /// nesting: the line of such a bucket holds the bucket's bytes in the field `bson`, which only
+    /// [`import`](Self::import) reads. One round trip per batch.
     ///
     /// # Errors
     ///
@@ -85,16 +85,16 @@ impl<'s, T: Bucket> Export<'s, T> {
         }
     }
 
-    /// Exports only the time windows in this range, such as `..midnight` with a midnight in UTC. Does not compile
-    /// for a struct without windows.
+    /// Exports only the time windows in this range, such as `..midnight` with a midnight in UTC.
+    /// Does not compile for a struct without windows.
     ///
     /// # Errors
     ///
     /// [`is_window_mismatch`](crate::Error::is_window_mismatch) if a bound is inside of a window:
     /// [`holding`](Self::holding) takes any time.
     ///
-    /// For one key the server visits only these windows; for all keys it does so with an index of yours
-    /// on the field `window`.
+    /// For one key the server visits only these windows; for all keys it does so with an index of
+    /// yours on the field `window`.
     pub fn windows(mut self, range: impl RangeBounds<DateTime>) -> Self
     where
         T: Windowed,
@@ -103,9 +103,10 @@ impl<'s, T: Bucket> Export<'s, T> {
         self
     }
 
-    /// Exports each bucket that holds an item that matches, as a whole, with its other items. All items that
-    /// [`remove_items`](Buckets::remove_items) with the same condition would remove at that moment are then
-    /// in the lines. Other buckets may be among them, such as for a condition with `!`.
+    /// Exports each bucket that holds an item that matches, as a whole, with its other items. All
+    /// items that [`remove_items`](Buckets::remove_items) with the same condition would remove at
+    /// that moment are then in the lines. Other buckets may be among them, such as for a condition
+    /// with `!`.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets, bson::DateTime};

@@ -28,26 +28,28 @@ const MAX_LISTED: usize = 10_000;
 type Lines<'l> = Pin<Box<dyn Stream<Item = Result<String, Refusal>> + Send + 'l>>;
 
 impl<T: Bucket> Buckets<T> {
-    /// Stores the buckets of an [`export`](Self::export) again, from lines of extended JSON, with their ids.
-    /// Memory is bounded.
+    /// Stores the buckets of an [`export`](Self::export) again, from lines of extended JSON, with
+    /// their ids. Memory is bounded.
     ///
     /// Afterwards each item of the lines is stored once, or its line is in
-    /// [`refused`](crate::Imported::refused), with the reason and a way out: check that this list is empty.
-    /// One such line does not end the import. A line goes back as it is if its id is free, or if the bucket with that
-    /// id is empty, which it replaces. A bucket that begins with the line's items has them already. Any other one stays
-    /// as it is, and the line is listed.
+    /// [`refused`](crate::Imported::refused), with the reason and a way out: check that this list
+    /// is empty. One such line does not end the import. A line goes back as it is if its id is
+    /// free, or if the bucket with that id is empty, which it replaces. A bucket that begins with
+    /// the line's items has them already. Any other one stays as it is, and the line is listed.
     ///
-    /// The import can be repeated: after an error, or after the program was killed, import all lines again. Appends,
-    /// edits and removals may go on meanwhile. A bucket that has room while its key has a newer or another
-    /// open one is sealed. A wrong rollup, and a missing time of the newest item, are computed from the items.
+    /// The import can be repeated: after an error, or after the program was killed, import all
+    /// lines again. Appends, edits and removals may go on meanwhile. A bucket that has room while
+    /// its key has a newer or another open one is sealed. A wrong rollup, and a missing time of the
+    /// newest item, are computed from the items.
     ///
-    /// One round trip for each thousand buckets, one more for each bucket that has room, and two or three
-    /// for each that is there; without lines, none. A dropped future leaves some lines stored and others not.
+    /// One round trip for each thousand buckets, one more for each bucket that has room, and two or
+    /// three for each that is there; without lines, none. A dropped future leaves some lines stored
+    /// and others not.
     ///
     /// # Errors
     ///
-    /// [`is_deserialize`](crate::Error::is_deserialize) if reading a line failed, whose error is the
-    /// [source](std::error::Error::source); or the driver's.
+    /// [`is_deserialize`](crate::Error::is_deserialize) if reading a line failed, whose error is
+    /// the [source](std::error::Error::source); or the driver's.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets};
@@ -130,8 +132,8 @@ pub struct Import<'l, T> {
 
 impl<'l, T: Bucket> Import<'l, T> {
     /// Whether to take lines whose items are all older than
-    /// [`expire_after`](macro@crate::Bucket#expire_after) too. The server removes these within about a
-    /// minute. The default is `false`.
+    /// [`expire_after`](macro@crate::Bucket#expire_after) too. The server removes these within
+    /// about a minute. The default is `false`.
     pub fn expired(mut self, expired: bool) -> Self {
         self.expired = expired;
         self
@@ -218,8 +220,8 @@ impl<'l, T: Bucket> Importer<'l, T> {
     }
 
     async fn push(&mut self, mut bucket: Archived) -> Result<()> {
-        // An open bucket before a newer one would take the next append out of order. The bucket of a time
-        // window stays open, since its items belong there.
+        // An open bucket before a newer one would take the next append out of order. The bucket of
+        // a time window stays open, since its items belong there.
         if T::SPEC.window_name().is_none()
             && bucket.has_room()
             && has_newer(&self.engine, &bucket).await?

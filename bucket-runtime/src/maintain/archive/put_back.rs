@@ -1,4 +1,5 @@
-//! Stores a bucket that the server refused beside others: where its id is free, or its bucket is empty.
+//! Stores a bucket that the server refused beside others: where its id is free, or its bucket is
+//! empty.
 
 use mongodb::bson::{RawDocumentBuf, doc};
 
@@ -26,8 +27,8 @@ pub(super) enum LineOutcome {
     Refused(RefusedLine),
 }
 
-/// Tries until no other writer is faster. Each try reads what is there, so it can be repeated, also after one whose
-/// result is not known.
+/// Tries until no other writer is faster. Each try reads what is there, so it can be repeated, also
+/// after one whose result is not known.
 pub(super) async fn put_back(engine: &Engine, mut archived: Archived) -> Result<LineOutcome> {
     let mut is_taken = false;
     for tries in 0..TRIES {

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// A line that an [`import`](crate::Buckets::import) did not take. What is stored stays as it is, so the line
-/// can be imported again once the reason is gone.
+/// A line that an [`import`](crate::Buckets::import) did not take. What is stored stays as it is,
+/// so the line can be imported again once the reason is gone.
 ///
 /// The text says what happened, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,9 +25,11 @@ pub struct RefusedLine {
 pub enum RefusedReason {
     /// The line is not a bucket of the struct, or breaks a guarantee: the text says how.
     NotABucket(String),
-    /// All items are older than `expire_after` allows, so the server would remove the bucket at once.
+    /// All items are older than `expire_after` allows, so the server would remove the bucket at
+    /// once.
     Expired,
-    /// The bucket is there, and does not begin with the line's items: some were changed, removed or replaced.
+    /// The bucket is there, and does not begin with the line's items: some were changed, removed or
+    /// replaced.
     Taken,
     /// Other buckets of the key hold items with the `unique` values of some of the line's.
     Elsewhere,

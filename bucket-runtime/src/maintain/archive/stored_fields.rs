@@ -29,7 +29,8 @@ pub(super) fn summarize<T: Bucket>(
         let stored = bucket.get_document(spec.rollup).ok();
         let stored = stored.and_then(|stored| Totals::read(spec, stored, items.len() as u64));
         match (Totals::of(spec, items.iter().map(T::rollup_values)), stored) {
-            // A stored rollup that agrees stays: the last digits of a sum depend on the order of additions.
+            // A stored rollup that agrees stays: the last digits of a sum depend on the order of
+            // additions.
             (Some(totals), Some(stored)) if stored.agrees_with(&totals) => {}
             (Some(totals), _) => drop(bucket.insert(spec.rollup, totals.document(spec))),
             // Only the server can add these values, and it has done so.

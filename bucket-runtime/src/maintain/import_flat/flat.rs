@@ -33,11 +33,12 @@ pub(super) fn order(spec: &BucketSpec, within_key: Option<Document>) -> Document
     order
 }
 
-/// The stages that return the flat documents behind the first few, in an order that is the same each time.
+/// The stages that return the flat documents behind the first few, in an order that is the same
+/// each time.
 ///
-/// Only in a collection does the `_id` tell all documents apart. Those of a view or a time series may share it, such as
-/// the elements of an array that a view unwinds; so the whole document decides last, which takes a sort that no index
-/// saves.
+/// Only in a collection does the `_id` tell all documents apart. Those of a view or a time series
+/// may share it, such as the elements of an array that a view unwinds; so the whole document
+/// decides last, which takes a sort that no index saves.
 pub(super) fn pipeline(
     spec: &BucketSpec,
     order: &Document,

@@ -39,7 +39,8 @@ const BYTES_PER_TRANSACTION: usize = 4 << 20;
 /// How many keys one query looks up.
 const KEYS_PER_QUERY: usize = 500;
 
-/// The progress of an import, as its record stores it: the first flat documents are stored, left out, or unreadable.
+/// The progress of an import, as its record stores it: the first flat documents are stored, left
+/// out, or unreadable.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct ImportState {
     /// How many items are stored.
@@ -82,8 +83,8 @@ struct Rows<T: Bucket> {
 }
 
 impl<T: Bucket> ImportPass<T> {
-    /// Finds how far an earlier call has come; if there was none, an error if the collection holds one of the keys.
-    /// Writes nothing.
+    /// Finds how far an earlier call has come; if there was none, an error if the collection holds
+    /// one of the keys. Writes nothing.
     pub(super) async fn find(engine: &Engine, flat: &Server, order: &Document) -> Result<Self> {
         engine.server.needs_replica_set("import_flat").await?;
         let id = doc! { "from": flat.name(), "to": engine.server.name(), "sort": order };
@@ -183,7 +184,8 @@ impl<T: Bucket> ImportPass<T> {
         Ok(self.progress())
     }
 
-    /// The flat documents behind those that are done with; an error unless the last one of these is where it was.
+    /// The flat documents behind those that are done with; an error unless the last one of these is
+    /// where it was.
     async fn rows(&self, order: &Document) -> Result<Rows<T>> {
         let taken = self.transfer.state.taken();
         let has_unique_ids = flat::has_unique_ids(&self.flat).await?;

@@ -40,9 +40,9 @@ const EVENTS_PER_TRANSACTION: usize = 1000;
 /// A migration that runs.
 ///
 /// The buckets are copied in chunks, in the order of their ids, and each chunk is stored in one
-/// transaction with the record. A later append to one of its buckets is an event of the change stream. The
-/// record's own event shows which events came before the chunk was stored: of these, only items that the
-/// chunk does not hold are stored, and of later events all items.
+/// transaction with the record. A later append to one of its buckets is an event of the change
+/// stream. The record's own event shows which events came before the chunk was stored: of these,
+/// only items that the chunk does not hold are stored, and of later events all items.
 pub(super) struct Migration<'f, O, T> {
     old: Server,
     events: Events,
@@ -53,7 +53,8 @@ pub(super) struct Migration<'f, O, T> {
 }
 
 impl<'f, O: Bucket, T: Bucket> Migration<'f, O, T> {
-    /// Continues a migration, or begins one. `Err` with the number of items if an earlier call has ended.
+    /// Continues a migration, or begins one. `Err` with the number of items if an earlier call has
+    /// ended.
     pub(super) async fn begin(
         engine: &Engine,
         old: Server,
@@ -93,7 +94,8 @@ impl<'f, O: Bucket, T: Bucket> Migration<'f, O, T> {
     pub(super) async fn copy_all(&mut self) -> Result<()> {
         self.report();
         self.drain().await?;
-        // Earlier changes of buckets that are not copied yet need no replay: the copy will include them.
+        // Earlier changes of buckets that are not copied yet need no replay: the copy will include
+        // them.
         self.store(self.transfer.state.next_chunk(), Vec::new())
             .await?;
         self.drain().await?;
@@ -225,15 +227,16 @@ impl<'f, O: Bucket, T: Bucket> Migration<'f, O, T> {
 
 /// Reads the next chunk of buckets: the migration's state after it, and its items.
 ///
-/// All buckets are read as they were at one moment. Otherwise one that was opened after another one was read would
-/// bring items that are newer than some which the chunk lacks.
+/// All buckets are read as they were at one moment. Otherwise one that was opened after another one
+/// was read would bring items that are newer than some which the chunk lacks.
 async fn read_chunk<O: Bucket>(
     old: &Server,
     state: &MigrationState,
 ) -> Result<(MigrationState, Vec<O>)> {
     let mut next = state.next_chunk();
     next.copied.clear();
-    // The last bucket of the chunk before comes again: its further items are older than those of the next buckets.
+    // The last bucket of the chunk before comes again: its further items are older than those of
+    // the next buckets.
     let limit = BUCKETS_PER_TRANSACTION + usize::from(!state.copied.is_empty());
     let range = Range {
         limit: Some(limit as i64),

@@ -11,7 +11,8 @@ use crate::{
     value::element::whole,
 };
 
-/// A change of the old collection, or of the migration's record, as an event of the change stream shows it.
+/// A change of the old collection, or of the migration's record, as an event of the change stream
+/// shows it.
 #[derive(Debug, PartialEq)]
 pub(super) enum Change {
     Appended(AppendedElements),

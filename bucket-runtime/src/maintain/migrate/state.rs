@@ -23,8 +23,8 @@ pub(super) struct MigrationState {
     pub(super) chunk: i64,
     /// Whether all buckets are copied, so that only events are left to follow.
     pub(super) is_copied: bool,
-    /// The last chunk's buckets, each with the number of its items that are stored; before any are read, the last
-    /// bucket of the chunk before.
+    /// The last chunk's buckets, each with the number of its items that are stored; before any are
+    /// read, the last bucket of the chunk before.
     pub(super) copied: Vec<(String, usize)>,
     /// Whether every event from before the last chunk was processed.
     pub(super) is_drained: bool,
@@ -69,8 +69,8 @@ impl MigrationState {
         self.is_copied || bucket <= self.upto()
     }
 
-    /// Takes those out of these elements that are stored already; the others are stored next. An event from after the
-    /// last chunk was stored brings only new ones.
+    /// Takes those out of these elements that are stored already; the others are stored next. An
+    /// event from after the last chunk was stored brings only new ones.
     pub(super) fn leave_out_stored(&mut self, appended: &mut AppendedElements) {
         let mut copied = self.copied.iter_mut();
         let Some((_, stored)) = copied.find(|(id, _)| *id == appended.bucket) else {

@@ -37,8 +37,8 @@ pub(super) async fn verify<O: Bucket, T: Bucket>(
     }
 }
 
-/// The number of items if the new collection holds exactly those of the old one, since an earlier call has ended. It
-/// reads both collections, unless their numbers of items differ.
+/// The number of items if the new collection holds exactly those of the old one, since an earlier
+/// call has ended. It reads both collections, unless their numbers of items differ.
 pub(super) async fn ended<O: Bucket, T: Bucket>(
     engine: &Engine,
     old: &Server,
@@ -95,8 +95,8 @@ pub(super) fn item_fingerprint<T: Bucket>(engine: &Engine, item: &T) -> Result<i
     print.map_err(|why| target.error(Kind::Serialize).with_source(why))
 }
 
-/// A number for an item, by its key and its element: two collections with the same sum of these numbers
-/// hold the same items, in whatever order.
+/// A number for an item, by its key and its element: two collections with the same sum of these
+/// numbers hold the same items, in whatever order.
 fn fingerprint(key: &str, element: &Bson) -> Result<i64, Refusal> {
     let element = bytes::write(&doc! { "": element })?;
     Ok(hash(&[key.as_bytes(), &[0], &element]))

@@ -23,8 +23,8 @@ pub(crate) struct Indexes {
     pub(crate) index: OpenIndex,
 }
 
-/// Creates the indexes of a collection that are missing, or that another shard may lack, unless somebody
-/// else does; and tests whether the server supports what the protocol needs.
+/// Creates the indexes of a collection that are missing, or that another shard may lack, unless
+/// somebody else does; and tests whether the server supports what the protocol needs.
 pub(crate) async fn open(
     server: &Server,
     spec: &BucketSpec,
@@ -61,7 +61,8 @@ pub(crate) async fn open(
     }
 }
 
-/// Creates the indexes that the collection lacks, and behind a `mongos` those that another shard may lack.
+/// Creates the indexes that the collection lacks, and behind a `mongos` those that another shard
+/// may lack.
 async fn create_all(
     server: &Server,
     spec: &BucketSpec,
@@ -86,7 +87,8 @@ async fn create_all(
     {
         return created;
     }
-    // The listed shard has lost the index, and another one still has it, with the name of a changed capacity.
+    // The listed shard has lost the index, and another one still has it, with the name of a changed
+    // capacity.
     server.target().drop_index(indexes.index.name).await?;
     indexes.index = OpenIndex::changed_to(indexes.index.capacity);
     needed[0] = indexes::open(spec, indexes.index);

@@ -11,8 +11,8 @@ use crate::{
     value::shell::shell,
 };
 
-/// An error if the bucket that the server finds first has an id that no read finds, or keeps a rollup that the
-/// struct does not. One round trip.
+/// An error if the bucket that the server finds first has an id that no read finds, or keeps a
+/// rollup that the struct does not. One round trip.
 pub(super) async fn check_stored<T: Bucket>(server: &Server) -> Result<()> {
     let verifier = verifier::<T>(server.collection().clone());
     let Some(FirstBucket { facts, rollup }) = verifier.first().await? else {

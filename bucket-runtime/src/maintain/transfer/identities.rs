@@ -10,8 +10,8 @@ use crate::{
     write::{bulk::KeyItems, engine::NewestBucket, item},
 };
 
-/// Takes out the items whose identity an earlier item of the same key has: one of these, or a stored one. Returns
-/// how many. One round trip for each key (or window) that has buckets.
+/// Takes out the items whose identity an earlier item of the same key has: one of these, or a
+/// stored one. Returns how many. One round trip for each key (or window) that has buckets.
 pub(super) async fn leave_out_present(server: &Server, keys: &mut Vec<KeyItems>) -> Result<usize> {
     let (mut left_out, mut seen, mut key) = (0, HashSet::new(), None::<KeyScope>);
     for key_items in &mut *keys {

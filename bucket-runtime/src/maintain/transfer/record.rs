@@ -21,7 +21,8 @@ use crate::{
 /// The collection that holds one document for each unfinished call.
 pub(in crate::maintain) const RECORDS: &str = "bucket_progress";
 
-/// How often a call resumes before it gives up. A call that was dropped may have left one transaction behind.
+/// How often a call resumes before it gives up. A call that was dropped may have left one
+/// transaction behind.
 const RESUMED_TIMES: u32 = 3;
 
 /// The record of an unfinished call.
@@ -36,8 +37,9 @@ pub(in crate::maintain) struct Record {
 }
 
 impl Record {
-    /// The record of a call that fills this collection; its state if the call is unfinished; and the `_id` of some
-    /// bucket. If there is none although items were stored, the collection was emptied, and the call begins again.
+    /// The record of a call that fills this collection; its state if the call is unfinished; and
+    /// the `_id` of some bucket. If there is none although items were stored, the collection was
+    /// emptied, and the call begins again.
     pub(in crate::maintain) async fn find<S: DeserializeOwned>(
         target: &Server,
         id: Document,
@@ -83,8 +85,8 @@ impl Record {
         self.server.target().update(begin, None).await.map(drop)
     }
 
-    /// Records the next state, in the transaction that writes what the state says; an error if another
-    /// call has advanced the record.
+    /// Records the next state, in the transaction that writes what the state says; an error if
+    /// another call has advanced the record.
     pub(super) async fn advance(
         &self,
         mut state: Document,
@@ -129,8 +131,8 @@ fn read_state<S: DeserializeOwned>(record: &Document) -> Result<S, DriverError> 
 pub(in crate::maintain) struct Resumptions(u32);
 
 impl Resumptions {
-    /// The error, unless the call resumes after it: another call has advanced the work, or the capacity has changed,
-    /// and the index of the former one is gone.
+    /// The error, unless the call resumes after it: another call has advanced the work, or the
+    /// capacity has changed, and the index of the former one is gone.
     pub(in crate::maintain) fn count(&mut self, error: Error) -> Result<()> {
         let resumes = error.is(&Kind::Overtaken) || error.is(&Kind::MissingIndex);
         if !resumes || self.0 == RESUMED_TIMES {

@@ -30,8 +30,8 @@ use crate::{
     },
 };
 
-/// A transaction that stores a chunk and advances the record, so that each item is stored once even if the call
-/// is interrupted.
+/// A transaction that stores a chunk and advances the record, so that each item is stored once even
+/// if the call is interrupted.
 pub(super) struct StoreChunk {
     engine: Engine,
     record: Record,
@@ -41,11 +41,12 @@ pub(super) struct StoreChunk {
     chunk: Arc<Chunk>,
     /// The commands that store all items, if they can be planned.
     commands: Option<Commands>,
-    /// Whether the server refused the commands: somebody else writes to the collection, or the items of one moment have
-    /// filled buckets before. The next attempt leaves the items to the append protocol, which copes with any stored
-    /// buckets.
+    /// Whether the server refused the commands: somebody else writes to the collection, or the
+    /// items of one moment have filled buckets before. The next attempt leaves the items to the
+    /// append protocol, which copes with any stored buckets.
     is_refused: AtomicBool,
-    /// Whether the chunk is planned again without the items whose identities are there, if some are.
+    /// Whether the chunk is planned again without the items whose identities are there, if some
+    /// are.
     leaves_out: bool,
 }
 
@@ -74,8 +75,8 @@ impl StoreChunk {
     }
 
     async fn write(&self, session: &mut ClientSession) -> Result<()> {
-        // This comes first, so that buckets which an earlier attempt or call has just committed are recognised as
-        // its own.
+        // This comes first, so that buckets which an earlier attempt or call has just committed are
+        // recognised as its own.
         self.record.advance(self.next.clone(), session).await?;
         if self.chunk.is_first && !self.keys.is_empty() {
             // Since the call looked, another one may have begun, and ended.

@@ -122,7 +122,8 @@ impl Verifier {
         faults.into_iter().map(problem).collect()
     }
 
-    /// The faults of the bucket's rollup; none while an item is unreadable, since its values are unknown.
+    /// The faults of the bucket's rollup; none while an item is unreadable, since its values are
+    /// unknown.
     pub(super) fn faults_of_rollup(
         &self,
         row: &SurveyedBucket,
@@ -147,7 +148,8 @@ impl Verifier {
         faults
     }
 
-    /// The totals of these items, which must be all of the bucket; `None` if only the server can compute them.
+    /// The totals of these items, which must be all of the bucket; `None` if only the server can
+    /// compute them.
     pub(super) fn totals(&self, look: &Look) -> Option<Totals> {
         Totals::of(self.spec, look.items.iter().map(|item| item.values.clone()))
     }

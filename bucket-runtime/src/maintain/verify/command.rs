@@ -58,8 +58,8 @@ pub(crate) fn page_after(id: &str, page: usize) -> [Document; 3] {
     ]
 }
 
-/// All ids, and whether the buckets are open, the last one first: whoever opens buckets with ascending numbers
-/// then leaves no gap in what is read.
+/// All ids, and whether the buckets are open, the last one first: whoever opens buckets with
+/// ascending numbers then leaves no gap in what is read.
 pub(super) fn ids_newest_first(spec: &BucketSpec) -> [Document; 2] {
     [
         doc! { "$sort": { "_id": -1 } },
@@ -126,8 +126,8 @@ pub(super) fn match_wrong_counts(spec: &BucketSpec, ids: &[Bson]) -> Document {
     doc! { "_id": { "$in": ids }, "$expr": { "$and": [is_array, differs] } }
 }
 
-/// The update that corrects a bucket's count. A bucket that has room but seemed to have none is sealed:
-/// its key may have an open one.
+/// The update that corrects a bucket's count. A bucket that has room but seemed to have none is
+/// sealed: its key may have an open one.
 pub(super) fn correct_count(spec: &BucketSpec) -> Vec<Document> {
     let count = field(spec.count);
     let capacity = bound(spec);

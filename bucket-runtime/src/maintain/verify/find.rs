@@ -69,15 +69,15 @@ struct OpenBucketIds {
 }
 
 impl Verifier {
-    /// An error if an index does not match the struct; else the open index, or the one that opening would
-    /// create.
+    /// An error if an index does not match the struct; else the open index, or the one that opening
+    /// would create.
     pub(crate) async fn check_indexes(&self) -> Result<OpenIndex> {
         let indexes = open::check_indexes(&self.server, self.spec).await;
         indexes.map(|indexes| indexes.index)
     }
 
-    /// The indexes that are missing; an error if the collection does not exist, or if an index does not match
-    /// the struct.
+    /// The indexes that are missing; an error if the collection does not exist, or if an index does
+    /// not match the struct.
     pub(super) async fn missing_indexes(&mut self) -> Result<Vec<Problem>> {
         let indexes = open::check_indexes(&self.server, self.spec).await?;
         self.may_exceed = indexes.index != OpenIndex::first(self.spec.capacity);
@@ -129,8 +129,8 @@ impl Verifier {
         Ok(found)
     }
 
-    /// The problems that a single bucket shows. Only the struct can tell whether an item can be read, so all
-    /// items are sent.
+    /// The problems that a single bucket shows. Only the struct can tell whether an item can be
+    /// read, so all items are sent.
     pub(super) async fn check_buckets(&self) -> Result<VerifiedBuckets> {
         let mut verified = VerifiedBuckets::default();
         let mut rows = self
@@ -144,9 +144,9 @@ impl Verifier {
         Ok(verified)
     }
 
-    /// The keys that have several open buckets at one moment. While writers are active, a bucket that
-    /// was found open may have been filled before the next one was opened. But a bucket never opens
-    /// again, so those that are still open were open all along.
+    /// The keys that have several open buckets at one moment. While writers are active, a bucket
+    /// that was found open may have been filled before the next one was opened. But a bucket never
+    /// opens again, so those that are still open were open all along.
     pub(super) async fn find_several_open(&self) -> Result<Vec<Problem>> {
         let mut several = Vec::new();
         let mut groups = self.survey(command::group_several_open(self.spec)).await?;
@@ -178,15 +178,17 @@ impl Verifier {
         Ok(several)
     }
 
-    /// The gaps in the numbers of keys, and the buckets that are open before the last one. Whatever the pass over
-    /// the ids shows is read once more: a change of capacity may have replaced the buckets meanwhile.
+    /// The gaps in the numbers of keys, and the buckets that are open before the last one. Whatever
+    /// the pass over the ids shows is read once more: a change of capacity may have replaced the
+    /// buckets meanwhile.
     pub(super) async fn find_out_of_order(&self) -> Result<Vec<Problem>> {
         let mut problems = Vec::new();
         let ids = command::ids_newest_first(self.spec);
         let mut ids = self.survey::<Document>(ids).await?;
         let mut seen = Numbers::new(self.spec);
         while let Some(row) = ids.next_decoded().await? {
-            // Only among extras must the open bucket be the last one: an import may leave another one open.
+            // Only among extras must the open bucket be the last one: an import may leave another
+            // one open.
             let is_open = self.spec.are_extras && row.get_bool("is_open").unwrap_or(false);
             let neighbours = row.get_str("_id").ok().map(|id| seen.next(id, is_open));
             let Some(pair) = neighbours.flatten() else {

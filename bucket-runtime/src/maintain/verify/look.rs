@@ -1,4 +1,5 @@
-//! The findings about a bucket that need the struct: items that it cannot read, times and rollup values.
+//! The findings about a bucket that need the struct: items that it cannot read, times and rollup
+//! values.
 
 use mongodb::bson::{DateTime, RawDocument};
 

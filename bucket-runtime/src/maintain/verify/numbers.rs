@@ -49,7 +49,8 @@ impl Numbers {
             is_open_from_here: is_open || is_open_behind,
         });
         let next = next?;
-        // The last page of a split is open: it goes with its last item, and then the next page has number zero.
+        // The last page of a split is open: it goes with its last item, and then the next page has
+        // number zero.
         let last = if next.number < 0 {
             number
         } else {
@@ -64,8 +65,8 @@ impl Numbers {
     }
 }
 
-/// The prefix of the key, and the number. The key's text holds no such character as the text behind it begins
-/// with, so a `-` behind that text is the number's.
+/// The prefix of the key, and the number. The key's text holds no such character as the text behind
+/// it begins with, so a `-` behind that text is the number's.
 fn split_number<'i>(id: &'i str, after_key: &str) -> Option<(&'i str, i64)> {
     let unsigned = id
         .len()

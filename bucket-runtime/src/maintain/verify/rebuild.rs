@@ -27,12 +27,13 @@ pub struct RollupProgress {
     pub buckets: u64,
     /// How many of them got another rollup.
     pub rebuilt: u64,
-    /// Why others did not: items that cannot be read, and rollups that nothing can hold or that writers kept
-    /// changing.
+    /// Why others did not: items that cannot be read, and rollups that nothing can hold or that
+    /// writers kept changing.
     pub left: Vec<Problem>,
 }
 
-/// Builder of rebuilt rollups: await it; see [`Bucket::rebuild_rollups`](crate::Bucket::rebuild_rollups).
+/// Builder of rebuilt rollups: await it; see
+/// [`Bucket::rebuild_rollups`](crate::Bucket::rebuild_rollups).
 #[must_use = "nothing is rebuilt until this is awaited"]
 pub struct RebuildRollups<'p> {
     verifier: Verifier,
@@ -114,7 +115,8 @@ pub(super) enum Rebuilt {
     Now,
     /// The rollup was right when the bucket was read again.
     Before,
-    /// Some item cannot be read, no rollup can hold the values, or writers always changed the bucket.
+    /// Some item cannot be read, no rollup can hold the values, or writers always changed the
+    /// bucket.
     Not,
 }
 

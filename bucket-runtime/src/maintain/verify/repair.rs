@@ -64,8 +64,8 @@ impl Verifier {
         Ok(repaired)
     }
 
-    /// Seals, for each key and window with several open buckets, all but the newest. Returns how many keys
-    /// and windows had several.
+    /// Seals, for each key and window with several open buckets, all but the newest. Returns how
+    /// many keys and windows had several.
     pub(crate) async fn seal_all_but_newest(&self) -> Result<u64> {
         let mut sealed = 0;
         for problem in self.find_several_open().await? {
@@ -76,7 +76,8 @@ impl Verifier {
         Ok(sealed)
     }
 
-    /// Seals the buckets that are open before the last one of their key, and returns how many there were.
+    /// Seals the buckets that are open before the last one of their key, and returns how many there
+    /// were.
     async fn seal_before_last(&self) -> Result<u64> {
         if !self.spec.are_extras {
             return Ok(0);

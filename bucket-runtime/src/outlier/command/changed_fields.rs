@@ -17,8 +17,8 @@ pub(crate) struct FieldChange {
 }
 
 impl FieldChange {
-    /// The fields that serde writes before or after a change, in its order. A field that the change leaves alone
-    /// stays as it is stored, whatever serde makes of it.
+    /// The fields that serde writes before or after a change, in its order. A field that the change
+    /// leaves alone stays as it is stored, whatever serde makes of it.
     pub(crate) fn between(stored: &Document, before: &Document, after: Document) -> Vec<Self> {
         let left_out = before.keys().filter(|name| !after.contains_key(*name));
         let left_out: Vec<_> = left_out.cloned().collect();
@@ -71,7 +71,8 @@ impl ParentScope {
         ]
     }
 
-    /// The parent, provided that these fields are as they were read, and that it has room for what they grow by.
+    /// The parent, provided that these fields are as they were read, and that it has room for what
+    /// they grow by.
     pub(crate) fn unchanged(&self, fields: &[FieldChange]) -> Document {
         let mut conditions: Vec<_> = fields.iter().map(is_as_stored).collect();
         let growth = FieldChange::growth(fields);
@@ -98,7 +99,8 @@ impl ParentScope {
     }
 }
 
-/// The condition that a field is as it was read. A path would read a name with a point in another way.
+/// The condition that a field is as it was read. A path would read a name with a point in another
+/// way.
 fn is_as_stored(field: &FieldChange) -> Document {
     let name = doc! { "$literal": &field.name };
     let now = doc! { "$getField": { "field": name, "input": "$$ROOT" } };

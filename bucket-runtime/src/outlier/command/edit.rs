@@ -6,7 +6,8 @@ use super::ParentScope;
 use crate::protocol::command::Places;
 
 impl ParentScope {
-    /// The parent, provided that the items are still as they were read, and that it has room for what they grow by.
+    /// The parent, provided that the items are still as they were read, and that it has room for
+    /// what they grow by.
     pub(crate) fn unchanged_items(&self, places: &Places, grown: i64) -> Document {
         let mut conditions = vec![places.are_unchanged(&format!("${}", self.spec.items))];
         if grown > 0 && !self.spec.is_bounded {

@@ -9,7 +9,8 @@ use crate::{
 };
 
 impl ParentScope {
-    /// Adds the condition that the parent's array holds none of these items, if items have an identity.
+    /// Adds the condition that the parent's array holds none of these items, if items have an
+    /// identity.
     pub(super) fn exclude(&self, elements: &[Bson], filter: &mut Document) {
         if let Some(field) = self.spec.unique {
             let path = identity_path(self.spec.items, field);
@@ -17,7 +18,8 @@ impl ParentScope {
         }
     }
 
-    /// Those of these items' identities that an array holds, as an expression; `None` if items have no identity.
+    /// Those of these items' identities that an array holds, as an expression; `None` if items have
+    /// no identity.
     pub(super) fn held_identities(&self, array: &str, elements: &[Bson]) -> Option<Document> {
         let field = self.spec.unique?;
         let path = format!("${}", identity_path(array, field));
@@ -40,8 +42,8 @@ impl ParentScope {
         ]
     }
 
-    /// Replaces the item of the parent's array that has the same identity, if the parent has room for what the
-    /// item grows by.
+    /// Replaces the item of the parent's array that has the same identity, if the parent has room
+    /// for what the item grows by.
     pub(crate) fn replace(&self, field: &str, element: Bson) -> (Document, Vec<Document>) {
         let mut filter = self.with_identity(field, &element);
         if !self.spec.is_bounded {

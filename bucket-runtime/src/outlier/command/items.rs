@@ -23,11 +23,12 @@ pub(crate) enum OwnItems {
 }
 
 impl ParentScope {
-    /// The items of the parent's array that match, as the extras' pipeline gives items; and behind them a row
-    /// without a number, unless a limit cuts it off. Each row has the flag, and the length of the array.
+    /// The items of the parent's array that match, as the extras' pipeline gives items; and behind
+    /// them a row without a number, unless a limit cuts it off. Each row has the flag, and the
+    /// length of the array.
     ///
-    /// The last row is there even if no item matches, so one round trip shows both the items and the flag, of
-    /// one moment. Otherwise pushes between two reads might go unseen.
+    /// The last row is there even if no item matches, so one round trip shows both the items and
+    /// the flag, of one moment. Otherwise pushes between two reads might go unseen.
     pub(crate) fn own_items(&self, query: &Query, asked: OwnItems) -> Vec<Document> {
         let (items, count) = (self.extras.spec.items, self.extras.spec.count);
         let mut stages = vec![
@@ -58,8 +59,9 @@ impl ParentScope {
         stages
     }
 
-    /// A read of the whole parent, for the client to make the rows of [`own_items`](Self::own_items), without the
-    /// length of the array, which only a read that skips items needs; `None` if the server had better unwind.
+    /// A read of the whole parent, for the client to make the rows of
+    /// [`own_items`](Self::own_items), without the length of the array, which only a read that
+    /// skips items needs; `None` if the server had better unwind.
     pub(crate) fn whole_parent(&self, query: &Query, asked: OwnItems) -> Option<WholeRead> {
         let most = query.whole_items(self.spec.threshold)?;
         query.names.is_none().then_some(())?;
@@ -92,7 +94,8 @@ impl ParentScope {
         })
     }
 
-    /// The asked elements of the parent's array, each with its number, and an empty document behind them.
+    /// The asked elements of the parent's array, each with its number, and an empty document behind
+    /// them.
     fn numbered_items(&self, query: &Query, asked: OwnItems) -> Document {
         let array = format!("${}", self.spec.items);
         let length = array_length(self.spec.items);

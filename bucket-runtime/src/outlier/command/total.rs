@@ -6,8 +6,8 @@ use super::{ParentScope, array_length};
 use crate::{protocol::command::Update, schema::spec::OutlierSpec};
 
 impl ParentScope {
-    /// Adds a number of extras to the total of a flagged parent, unless it lacks one; a negative number subtracts, unless
-    /// the total would be negative.
+    /// Adds a number of extras to the total of a flagged parent, unless it lacks one; a negative
+    /// number subtracts, unless the total would be negative.
     pub(crate) fn add_to_total(&self, total: &str, items: i64) -> Update {
         let mut filter = self.flagged();
         filter.insert(total, doc! { "$gte": (-items).max(0) });

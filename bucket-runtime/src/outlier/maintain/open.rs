@@ -38,20 +38,21 @@ impl<T: Outlier> OpenOutliers<T> {
         }
     }
 
-    /// Whether to create the indexes that are missing. The default is `true`. With `false` somebody else
-    /// creates them (see [`Outlier::indexes`]), and opening only checks; behind a `mongos`, those of one
-    /// shard.
+    /// Whether to create the indexes that are missing. The default is `true`. With `false` somebody
+    /// else creates them (see [`Outlier::indexes`]), and opening only checks; behind a `mongos`,
+    /// those of one shard.
     ///
     /// # Errors
     ///
-    /// [`is_index_missing`](Error::is_index_missing), with the commands that create the missing ones.
+    /// [`is_index_missing`](Error::is_index_missing), with the commands that create the missing
+    /// ones.
     pub fn create_indexes(mut self, create: bool) -> Self {
         self.create = create;
         self
     }
 
-    /// Whether the spans of the handle's calls name the key (the field `bucket.key`). The default is `false`,
-    /// since a key may be personal data. Needs the feature `tracing`, see
+    /// Whether the spans of the handle's calls name the key (the field `bucket.key`). The default
+    /// is `false`, since a key may be personal data. Needs the feature `tracing`, see
     /// [`guide::tracing`](crate::guide::tracing).
     #[cfg(feature = "tracing")]
     pub fn trace_keys(mut self, trace: bool) -> Self {

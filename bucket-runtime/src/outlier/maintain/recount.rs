@@ -11,8 +11,8 @@ use crate::{
 };
 
 impl ParentHandle {
-    /// The total of the parent and the number of its items, unless they are the same; with `correct` it
-    /// writes the number into the total.
+    /// The total of the parent and the number of its items, unless they are the same; with
+    /// `correct` it writes the number into the total.
     pub(super) async fn recount(
         self,
         total: &'static str,

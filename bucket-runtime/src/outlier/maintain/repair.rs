@@ -52,9 +52,9 @@ impl<T: Outlier> RepairOutliers<T> {
     }
 
     /// Whether to delete the extras of parents that do not exist
-    /// ([`NoParent`](ProblemKind::NoParent)), with their items. The default is `false`: they stay, and
-    /// are among the problems that are left. A parent that is inserted again gets them back with the next
-    /// repair.
+    /// ([`NoParent`](ProblemKind::NoParent)), with their items. The default is `false`: they stay,
+    /// and are among the problems that are left. A parent that is inserted again gets them back
+    /// with the next repair.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Outlier, mongodb::Database};
@@ -114,8 +114,8 @@ impl<T: Outlier> RepairOutliers<T> {
 }
 
 impl<T: Outlier> OutlierVerifier<T> {
-    /// Solves a problem of the parent with this `_id`, or of the extras document, if its `_id` is foreign; returns
-    /// whether it did.
+    /// Solves a problem of the parent with this `_id`, or of the extras document, if its `_id` is
+    /// foreign; returns whether it did.
     async fn solve(&self, kind: ProblemKind, id: &Bson) -> Result<bool> {
         let stored = || self.outliers.stored_parent(id);
         match (kind, T::SPEC.total) {
@@ -145,11 +145,11 @@ impl<T: Outlier> OutlierVerifier<T> {
         }
     }
 
-    /// Deletes the extras of a parent that does not exist, and returns how many items they held; `None` if
-    /// none was deleted.
+    /// Deletes the extras of a parent that does not exist, and returns how many items they held;
+    /// `None` if none was deleted.
     ///
-    /// The id may be inserted again meanwhile. So the extras are read before the parent is looked for, and
-    /// each document is deleted only if it still holds as many items as then.
+    /// The id may be inserted again meanwhile. So the extras are read before the parent is looked
+    /// for, and each document is deleted only if it still holds as many items as then.
     async fn delete_orphans(&self, parent: &Bson) -> Result<Option<u64>> {
         let parent = self.outliers.stored_parent(parent)?;
         let scope = &parent.scope;

@@ -29,17 +29,17 @@ use crate::{
 };
 
 impl ParentHandle {
-    /// Moves what the parent has no room for, and the items of its extras of other programs, into buckets of ours, in a
-    /// transaction: all of it moves, or nothing does, and no reader sees it half done. Returns whether there was
-    /// anything to move.
+    /// Moves what the parent has no room for, and the items of its extras of other programs, into
+    /// buckets of ours, in a transaction: all of it moves, or nothing does, and no reader sees it
+    /// half done. Returns whether there was anything to move.
     pub(super) async fn split(self) -> Result<bool> {
         let server = self.collections.parents.clone();
         transaction::run(&server, SplitParent(self)).await
     }
 }
 
-/// The split of one parent. It stores no item that was not stored before, so no error of its requests is in
-/// doubt.
+/// The split of one parent. It stores no item that was not stored before, so no error of its
+/// requests is in doubt.
 struct SplitParent(ParentHandle);
 
 impl Attempt for SplitParent {
@@ -83,7 +83,8 @@ impl SplitParent {
         self.0.extras().store_no_items()
     }
 
-    /// Reads the parent's own items, and how many of them it keeps; `None` if there is no such parent.
+    /// Reads the parent's own items, and how many of them it keeps; `None` if there is no such
+    /// parent.
     async fn own_items(&self, session: &mut ClientSession) -> Result<Option<(usize, Array)>> {
         let Self(parent) = self;
         let range = Range {

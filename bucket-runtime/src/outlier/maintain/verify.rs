@@ -72,7 +72,8 @@ impl<T: Outlier> UnverifiedOutliers<T> {
     pub(super) async fn check(self) -> Result<OutlierVerifier<T>> {
         let server = self.extras.server.clone();
         let parents = server.with_collection(self.parents);
-        // The parents' collection exists from its first parent on, that of the extras once it is opened.
+        // The parents' collection exists from its first parent on, that of the extras once it is
+        // opened.
         if !exists(&parents).await? && !exists(&server).await? {
             return Err(parents.target().error(Kind::NoCollection));
         }
@@ -111,8 +112,8 @@ impl<T: Outlier> OutlierVerifier<T> {
         Ok(verified)
     }
 
-    /// Finds wrong totals. Each suspicious parent is counted again in a transaction: an item may have been
-    /// pushed between the two collections.
+    /// Finds wrong totals. Each suspicious parent is counted again in a transaction: an item may
+    /// have been pushed between the two collections.
     async fn find_wrong_totals(&self) -> Result<Vec<Problem>> {
         let collections = &self.outliers.collections;
         let Some(total) = Self::SPEC.total else {

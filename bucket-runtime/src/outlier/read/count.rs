@@ -17,8 +17,8 @@ use crate::{
 impl<T: Outlier> Outliers<T> {
     /// How many items there are, the parent's and the extras', counted by the server. One round
     /// trip, or two for an outlier; 0 if there is no such parent.
-    /// [`CountParentItems::filter`](crate::action::CountParentItems::filter) counts only those that match a
-    /// condition.
+    /// [`CountParentItems::filter`](crate::action::CountParentItems::filter) counts only those that
+    /// match a condition.
     pub fn count(&self, id: IdRef<'_, T>) -> CountParentItems<'static, T> {
         CountParentItems {
             parent: self.parent(id),
@@ -39,8 +39,9 @@ pub struct CountParentItems<'s, T> {
 }
 
 impl<'s, T: Outlier> CountParentItems<'s, T> {
-    /// Counts only the items that match; called again, those that match both conditions. The server visits what
-    /// a [read of items](crate::action::ParentItems::filter) with this filter would visit, and sends a number.
+    /// Counts only the items that match; called again, those that match both conditions. The server
+    /// visits what a [read of items](crate::action::ParentItems::filter) with this filter would
+    /// visit, and sends a number.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Outlier, Outliers};

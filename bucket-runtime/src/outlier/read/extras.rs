@@ -34,8 +34,8 @@ impl<T: Outlier> Outliers<T> {
 pub struct Extras<'s, T>(ParentRead<'s, T>, bool);
 
 impl<'s, T: Outlier> Extras<'s, T> {
-    /// Returns the documents in reverse order, the last one first. The items of each stay in the order in
-    /// which they were stored.
+    /// Returns the documents in reverse order, the last one first. The items of each stay in the
+    /// order in which they were stored.
     pub fn newest_first(mut self) -> Self {
         self.1 = true;
         self
@@ -43,8 +43,8 @@ impl<'s, T: Outlier> Extras<'s, T> {
 
     parent_read_settings! {
         /// Leaves out the items that cannot be read, and tells of each, as
-        /// [`ParentItems::skip_unreadable`](crate::action::ParentItems::skip_unreadable) does. The stream
-        /// borrows what the closure does.
+        /// [`ParentItems::skip_unreadable`](crate::action::ParentItems::skip_unreadable) does. The
+        /// stream borrows what the closure does.
     }
 
     pub(crate) async fn execute(self) -> Result<ExtrasStream<'s, T::Item>> {

@@ -26,11 +26,12 @@ use crate::{
 };
 
 impl<T: Outlier> Outliers<T> {
-    /// Parents that match a filter (typed conditions, or a [`Document`]), as a stream. It never reads the
-    /// extras, so an outlier costs no more than any other parent.
+    /// Parents that match a filter (typed conditions, or a [`Document`]), as a stream. It never
+    /// reads the extras, so an outlier costs no more than any other parent.
     ///
-    /// Conditions on items ([`any`](crate::Field::any), [`contains`](crate::Field::contains)) see the parent's own
-    /// items and not its extras: an outlier that has a match among its extras alone is not found.
+    /// Conditions on items ([`any`](crate::Field::any), [`contains`](crate::Field::contains)) see
+    /// the parent's own items and not its extras: an outlier that has a match among its extras
+    /// alone is not found.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Outlier, Outliers};
@@ -62,8 +63,8 @@ impl<T: Outlier> Outliers<T> {
     }
 }
 
-/// Builder of a find over parents: await it; see [`Outliers::find`](crate::Outliers::find). The output is a
-/// [`FindStream`].
+/// Builder of a find over parents: await it; see [`Outliers::find`](crate::Outliers::find). The
+/// output is a [`FindStream`].
 #[must_use = "nothing is read until this is awaited"]
 pub struct Find<'s, T, F = Whole<T>> {
     parents: Server,
@@ -75,8 +76,8 @@ pub struct Find<'s, T, F = Whole<T>> {
 }
 
 impl<'s, T: Outlier> Find<'s, T> {
-    /// Has the server send only some fields of the parents: those of a struct that derives [`Part`]. Without the
-    /// array, a parent costs the network the same however many items it has.
+    /// Has the server send only some fields of the parents: those of a struct that derives
+    /// [`Part`]. Without the array, a parent costs the network the same however many items it has.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Outlier, Outliers, Part};
@@ -133,9 +134,10 @@ impl<'s, T: Outlier, F> Find<'s, T, F> {
     }
 
     unreadable_setting! {
-        /// Leaves out the items that cannot be read, and whole parents where something else in them cannot,
-        /// and tells of each. Without it, the first one ends the stream with its error. The stream borrows
-        /// what the closure does. They count for [`skip`](Self::skip) and [`limit`](Self::limit).
+        /// Leaves out the items that cannot be read, and whole parents where something else in them
+        /// cannot, and tells of each. Without it, the first one ends the stream with its error. The
+        /// stream borrows what the closure does. They count for [`skip`](Self::skip) and
+        /// [`limit`](Self::limit).
     }
 }
 

@@ -11,11 +11,12 @@ use crate::{
 };
 
 impl<T: Outlier> Outliers<T> {
-    /// The first item of a parent that matches, and where it is: in the parent or in its extras. `None` if no
-    /// item matches, or if there is no such parent.
+    /// The first item of a parent that matches, and where it is: in the parent or in its extras.
+    /// `None` if no item matches, or if there is no such parent.
     ///
-    /// One round trip if the parent holds it or has no extras, else two. The server sends no other item;
-    /// [`ParentItems::filter`](crate::action::ParentItems::filter) says which extras it visits.
+    /// One round trip if the parent holds it or has no extras, else two. The server sends no other
+    /// item; [`ParentItems::filter`](crate::action::ParentItems::filter) says which extras it
+    /// visits.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Fields, Outlier, Outliers};
@@ -51,7 +52,8 @@ pub struct FoundItem<I> {
     pub index: u32,
 }
 
-/// Builder of a search for an item: await it; see [`Outliers::find_item`](crate::Outliers::find_item).
+/// Builder of a search for an item: await it; see
+/// [`Outliers::find_item`](crate::Outliers::find_item).
 #[must_use = "an item is searched when this is awaited"]
 pub struct FindItem<'s, T>(ParentItems<'s, T>);
 

@@ -12,8 +12,8 @@ use crate::{
 };
 
 impl<T: Outlier> Outliers<T> {
-    /// The parent with all of its items joined, in memory. One round trip if it has no extras. To read many
-    /// items, take [`items`](Self::items).
+    /// The parent with all of its items joined, in memory. One round trip if it has no extras. To
+    /// read many items, take [`items`](Self::items).
     pub fn get_all(&self, id: IdRef<'_, T>) -> GetAll<'static, T> {
         GetAll(ParentRead::new(self.parent(id)))
     }

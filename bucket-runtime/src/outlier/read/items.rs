@@ -20,8 +20,8 @@ use crate::{
 
 impl<T: Outlier> Outliers<T> {
     /// All items as a stream in bounded memory: the parent's, then the extras in the order in which
-    /// they were stored. Empty if there is no such parent. [`ParentItems`] has methods for a filter, the
-    /// reverse order, and pages.
+    /// they were stored. Empty if there is no such parent. [`ParentItems`] has methods for a
+    /// filter, the reverse order, and pages.
     ///
     /// ```no_run
     /// # use bucket_runtime::{IdRef, Outlier, Outliers};
@@ -43,8 +43,8 @@ impl<T: Outlier> Outliers<T> {
 /// Builder of a read of the items of a parent: await it; see
 /// [`Outliers::items`](crate::Outliers::items).
 ///
-/// The order is the parent's array, then extras documents that other programs wrote as the manual does, then
-/// ours. A parent without the flag is read in one round trip, in either order.
+/// The order is the parent's array, then extras documents that other programs wrote as the manual
+/// does, then ours. A parent without the flag is read in one round trip, in either order.
 ///
 /// ```no_run
 /// # use bucket_runtime::{Fields, Outlier, Outliers};
@@ -78,13 +78,13 @@ impl<T: Outlier> Outliers<T> {
 pub struct ParentItems<'s, T, F = Whole<T>>(pub(super) ParentRead<'s, T, F>, pub(super) Query);
 
 impl<'s, T: Outlier> ParentItems<'s, T> {
-    /// Has the server send only some fields of the items, which are structs: those of a struct that derives
-    /// [`Part`].
+    /// Has the server send only some fields of the items, which are structs: those of a struct that
+    /// derives [`Part`].
     ///
-    /// The network carries less, and the client decodes less; the server reads the whole documents all the
-    /// same. Of the parent only these fields of its items are read, so its other fields need not be readable. An
-    /// item that lacks one of the part's fields is unreadable, unless the field is an `Option` or has a default.
-    /// Conditions may name fields that are not read.
+    /// The network carries less, and the client decodes less; the server reads the whole documents
+    /// all the same. Of the parent only these fields of its items are read, so its other fields
+    /// need not be readable. An item that lacks one of the part's fields is unreadable, unless the
+    /// field is an `Option` or has a default. Conditions may name fields that are not read.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Fields, Outlier, Outliers, Part};
@@ -113,9 +113,9 @@ impl<'s, T: Outlier> ParentItems<'s, T> {
 impl<'s, T: Outlier, F> ParentItems<'s, T, F> {
     /// Returns only the items that match; called again, those that match both conditions.
     ///
-    /// The server decides, and sends no other items. It visits all extras documents of the parent; with an
-    /// index of your own on the reference and a field of the items (`{ user_id: 1, "followers_extra.user": 1 }`)
-    /// only those that hold a match.
+    /// The server decides, and sends no other items. It visits all extras documents of the parent;
+    /// with an index of your own on the reference and a field of the items
+    /// (`{ user_id: 1, "followers_extra.user": 1 }`) only those that hold a match.
     ///
     /// The condition is on the type of the items, so one on another struct does not compile:
     ///
@@ -134,8 +134,8 @@ impl<'s, T: Outlier, F> ParentItems<'s, T, F> {
         self
     }
 
-    /// Returns the items in reverse order: the last extra first, and the parent's first item last. That is the order
-    /// in which they arrived, whatever times they hold.
+    /// Returns the items in reverse order: the last extra first, and the parent's first item last.
+    /// That is the order in which they arrived, whatever times they hold.
     pub fn newest_first(mut self) -> Self {
         self.1.newest_first = true;
         self
@@ -143,9 +143,9 @@ impl<'s, T: Outlier, F> ParentItems<'s, T, F> {
 
     /// Skips the first items (of those that match).
     ///
-    /// The server reads the documents of these items, and counts the items one by one; newest first, one more round
-    /// trip counts the extras. For pages far from the start take the tokens of
-    /// [`page_of_items`](Self::page_of_items).
+    /// The server reads the documents of these items, and counts the items one by one; newest
+    /// first, one more round trip counts the extras. For pages far from the start take the tokens
+    /// of [`page_of_items`](Self::page_of_items).
     pub fn skip(mut self, items: u64) -> Self {
         self.1.skip = items;
         self
@@ -158,14 +158,15 @@ impl<'s, T: Outlier, F> ParentItems<'s, T, F> {
     }
 
     parent_read_settings! {
-        /// Leaves out the items that cannot be read as [`Outlier::Item`], and calls the closure for each:
-        /// other programs may have written them, or an earlier version of the type. Without it, the first
-        /// one of the parent is an error before there is a stream, and one of an extras document ends the
-        /// stream. They count for [`skip`](Self::skip) and [`limit`](Self::limit). A parent that cannot be
-        /// read for another reason is an error all the same.
+        /// Leaves out the items that cannot be read as [`Outlier::Item`], and calls the closure for
+        /// each: other programs may have written them, or an earlier version of the type. Without
+        /// it, the first one of the parent is an error before there is a stream, and one of an
+        /// extras document ends the stream. They count for [`skip`](Self::skip) and
+        /// [`limit`](Self::limit). A parent that cannot be read for another reason is an error all
+        /// the same.
         ///
-        /// The stream borrows what the closure does. An error names the document, and the item by its
-        /// place in the array.
+        /// The stream borrows what the closure does. An error names the document, and the item by
+        /// its place in the array.
         ///
         /// ```no_run
         /// # use bucket_runtime::{IdRef, Outlier, Outliers};
@@ -183,15 +184,18 @@ impl<'s, T: Outlier, F> ParentItems<'s, T, F> {
 }
 
 impl<'s, T: Outlier, F: ParentItemForm<Of = T>> ParentItems<'s, T, F> {
-    /// Reads at most this many items as one page, with the tokens of its neighbours: what a list on a web
-    /// page or in an API needs. 0 is taken for 1. The settings of the list come before this call.
+    /// Reads at most this many items as one page, with the tokens of its neighbours: what a list on
+    /// a web page or in an API needs. 0 is taken for 1. The settings of the list come before this
+    /// call.
     ///
-    /// One round trip for a parent without extras, and for a page from a token on that lies within the parent or its
-    /// extras; one more for a page of both. Two more if items before the token's place were removed from its document.
+    /// One round trip for a parent without extras, and for a page from a token on that lies within
+    /// the parent or its extras; one more for a page of both. Two more if items before the token's
+    /// place were removed from its document.
     ///
-    /// A token holds its place as [`ItemToken`] says: among the parent's own items as well as among the extras, and
-    /// where items are equal in all fields, by their number alone. Moving items to extras by
-    /// [`repair`](crate::Outlier::repair) changes their places: a token from before it leads near its place.
+    /// A token holds its place as [`ItemToken`] says: among the parent's own items as well as among
+    /// the extras, and where items are equal in all fields, by their number alone. Moving items to
+    /// extras by [`repair`](crate::Outlier::repair) changes their places: a token from before it
+    /// leads near its place.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Outlier, Outliers};

@@ -1,7 +1,9 @@
-//! The list of a parent's items that a read goes through, and its sections. A token belongs to one list.
+//! The list of a parent's items that a read goes through, and its sections. A token belongs to one
+//! list.
 //!
-//! It is the list of the extras, which are buckets, with one document more: the parent's own array, whose rows have the
-//! form of the extras' rows, and an `_id` without a number. So the bucket half finds the place of a token.
+//! It is the list of the extras, which are buckets, with one document more: the parent's own array,
+//! whose rows have the form of the extras' rows, and an `_id` without a number. So the bucket half
+//! finds the place of a token.
 
 use mongodb::{
     ClientSession,
@@ -46,8 +48,8 @@ pub(super) struct ParentRow {
 impl Section {
     /// The sections in the order of a read.
     ///
-    /// Newest first, the parent comes last if it is flagged. So its array is asked for in the first command
-    /// only if there are no others.
+    /// Newest first, the parent comes last if it is flagged. So its array is asked for in the first
+    /// command only if there are no others.
     pub(super) fn all(newest_first: bool) -> &'static [Self] {
         match newest_first {
             false => &[Self::Own, Self::Extras],

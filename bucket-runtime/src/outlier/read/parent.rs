@@ -45,7 +45,8 @@ pub trait ParentForm: 'static {
     /// Unwraps what is read.
     fn document(stored: Self::Stored) -> Self::Document;
 
-    /// Reads a parent without its unreadable items, and lists these; `None` if this form has no items.
+    /// Reads a parent without its unreadable items, and lists these; `None` if this form has no
+    /// items.
     fn sift(row: &RawDocument) -> Option<SiftedParent<Self::Document>> {
         let _ = row;
         None
@@ -81,8 +82,8 @@ impl<P: Part<Of: Outlier>> ParentForm for PartOf<P> {
     }
 }
 
-/// Reads the next parent of a find, and whether it is flagged. Unreadable items are an error, unless a callback
-/// takes them; other unreadable fields always are.
+/// Reads the next parent of a find, and whether it is flagged. Unreadable items are an error,
+/// unless a callback takes them; other unreadable fields always are.
 pub(super) async fn next_parent<F: ParentForm>(
     target: Target<'_>,
     rows: &mut DocumentCursor<'_, F::Stored>,

@@ -1,9 +1,11 @@
-//! A read of single items of a parent, section after section: with a filter, a limit, a skip or a token.
+//! A read of single items of a parent, section after section: with a filter, a limit, a skip or a
+//! token.
 //!
-//! The sections are the parent's array and the extras, each read by a command of its own. The first command must show
-//! at once the items and whether the parent is flagged, or pushes between two reads would go unseen; so a row behind
-//! the items bears the flag, even where a filter leaves no item (`outlier/command/items.rs`). Newest first, the parent's
-//! array comes last if it is flagged, and then the first command sends none of it.
+//! The sections are the parent's array and the extras, each read by a command of its own. The first
+//! command must show at once the items and whether the parent is flagged, or pushes between two
+//! reads would go unseen; so a row behind the items bears the flag, even where a filter leaves no
+//! item (`outlier/command/items.rs`). Newest first, the parent's array comes last if it is flagged,
+//! and then the first command sends none of it.
 
 use std::collections::VecDeque;
 
@@ -211,7 +213,8 @@ impl<'s> ParentRows<'s> {
         Ok(false)
     }
 
-    /// Whether all matching extras are skipped, which takes a count of them where the parent's own items follow.
+    /// Whether all matching extras are skipped, which takes a count of them where the parent's own
+    /// items follow.
     async fn skip_section(&mut self) -> Result<bool> {
         if self.sections.is_empty() {
             return Ok(false);

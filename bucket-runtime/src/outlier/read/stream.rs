@@ -16,8 +16,8 @@ use super::{
 };
 use crate::Result;
 
-/// The items of a parent: its own, then the extras in the order in which they were stored; or all of them in
-/// reverse.
+/// The items of a parent: its own, then the extras in the order in which they were stored; or all
+/// of them in reverse.
 ///
 /// It holds the parent's items, one batch of the driver's and one extras document at a time.
 pub struct ParentItemStream<'s, I>(Source<'s, I>);
@@ -38,8 +38,8 @@ struct DocumentItems<'s, I> {
 }
 
 impl<'s, I: Send + 'static> ParentItemStream<'s, I> {
-    /// All items. Whether there are extras is known when the parent has been read, so in reverse order the
-    /// parent's items wait.
+    /// All items. Whether there are extras is known when the parent has been read, so in reverse
+    /// order the parent's items wait.
     pub(super) async fn of_documents<F: ParentItemForm<Item = I>>(
         read: ParentRead<'s, F::Of, F>,
         newest_first: bool,

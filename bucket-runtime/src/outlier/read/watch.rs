@@ -1,8 +1,9 @@
 //! Watches parents: new items as any program pushes them, to a parent's own array or to its extras.
 //!
-//! One change stream of the database shows both collections in one order. An item is pushed once, so what moves
-//! from a parent to its extras is not new: the event of the cut has no mark of a push, and the extras documents that
-//! a split inserts have numbers below zero (`read/watch/event.rs`).
+//! One change stream of the database shows both collections in one order. An item is pushed once,
+//! so what moves from a parent to its extras is not new: the event of the cut has no mark of a
+//! push, and the extras documents that a split inserts have numbers below zero
+//! (`read/watch/event.rs`).
 
 use mongodb::{
     bson::{Bson, Document, doc},
@@ -25,7 +26,8 @@ use crate::{
     value::shell::shell,
 };
 
-/// A new item, and the parent that it was pushed to; see [`Outliers::watch_all`](crate::Outliers::watch_all).
+/// A new item, and the parent that it was pushed to; see
+/// [`Outliers::watch_all`](crate::Outliers::watch_all).
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct NewItem<K, I> {
@@ -36,8 +38,9 @@ pub struct NewItem<K, I> {
 }
 
 impl<T: Outlier> Outliers<T> {
-    /// Watches a parent: awaiting it gives a [`WatchStream`](crate::WatchStream) of the items that any program
-    /// pushes from then on, wherever they go, in the order in which [`items`](Self::items) reads them.
+    /// Watches a parent: awaiting it gives a [`WatchStream`](crate::WatchStream) of the items that
+    /// any program pushes from then on, wherever they go, in the order in which
+    /// [`items`](Self::items) reads them.
     ///
     /// ```no_run
     /// # use bucket_runtime::{IdRef, Outlier, Outliers};
@@ -56,21 +59,21 @@ impl<T: Outlier> Outliers<T> {
     /// # }
     /// ```
     ///
-    /// The items of a parent that is inserted meanwhile are new. Edits, removals and deletions give no items, nor
-    /// does a move of items by `repair`. One change looks like a push: an
-    /// edit of the own array of an outlier, or a removal from it, can give the items that are left in it.
+    /// The items of a parent that is inserted meanwhile are new. Edits, removals and deletions give
+    /// no items, nor does a move of items by `repair`. One change looks like a push: an edit of the
+    /// own array of an outlier, or a removal from it, can give the items that are left in it.
     ///
-    /// Extras documents that other programs wrote as the manual does give none, since their events do not name the
-    /// parent. A command of your own that edits or removes items of a parent's array gives what is left in it, unless
-    /// it changes the flag between missing and `false`. What such a command appends to an empty extras document of
-    /// ours comes in no watch.
+    /// Extras documents that other programs wrote as the manual does give none, since their events
+    /// do not name the parent. A command of your own that edits or removes items of a parent's
+    /// array gives what is left in it, unless it changes the flag between missing and `false`. What
+    /// such a command appends to an empty extras document of ours comes in no watch.
     ///
-    /// Only the events of a database have one order, so it watches the database, and both collections have to be in
-    /// it. The server sends this parent's events alone. It needs a replica set or a sharded cluster, and gives what a
-    /// majority has.
+    /// Only the events of a database have one order, so it watches the database, and both
+    /// collections have to be in it. The server sends this parent's events alone. It needs a
+    /// replica set or a sharded cluster, and gives what a majority has.
     ///
-    /// Two round trips, or one from a token; then one per batch of events or, without events, per second. Dropping
-    /// the stream closes the server's cursor; nothing is left behind.
+    /// Two round trips, or one from a token; then one per batch of events or, without events, per
+    /// second. Dropping the stream closes the server's cursor; nothing is left behind.
     ///
     /// # Errors
     ///
@@ -85,8 +88,8 @@ impl<T: Outlier> Outliers<T> {
     }
 
     /// Watches all parents, those that are inserted later as well: awaiting it gives a
-    /// [`WatchStream`](crate::WatchStream) of the items that any program pushes from then on, each with its parent's
-    /// id, in the order in which the server stored them.
+    /// [`WatchStream`](crate::WatchStream) of the items that any program pushes from then on, each
+    /// with its parent's id, in the order in which the server stored them.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Outlier, Outliers};
@@ -101,13 +104,14 @@ impl<T: Outlier> Outliers<T> {
     /// # }
     /// ```
     ///
-    /// The server sends all events of the two collections. In all else it is like [`watch`](Self::watch).
+    /// The server sends all events of the two collections. In all else it is like
+    /// [`watch`](Self::watch).
     ///
     /// # Errors
     ///
-    /// Those of [`watch`](Self::watch); and [`is_deserialize`](crate::Error::is_deserialize) if the struct cannot
-    /// read the id of a parent, or read it from the `_id` of its extras: a type of your own needs
-    /// [`from_id_text`](crate::KeyField::from_id_text).
+    /// Those of [`watch`](Self::watch); and [`is_deserialize`](crate::Error::is_deserialize) if the
+    /// struct cannot read the id of a parent, or read it from the `_id` of its extras: a type of
+    /// your own needs [`from_id_text`](crate::KeyField::from_id_text).
     pub fn watch_all(&self) -> Watch<NewItem<T::Id, T::Item>> {
         let parents = self.collections.parents.target();
         let extras = self.collections.extras.server.target();
@@ -163,7 +167,8 @@ fn pushed_to_parent<T: Outlier>(
     Ok(bucket.into_items())
 }
 
-/// The items that an event pushed to an extras document of ours. A split inserts those with numbers below zero.
+/// The items that an event pushed to an extras document of ours. A split inserts those with numbers
+/// below zero.
 fn pushed_to_extras<T: Outlier>(
     target: Target<'_>,
     event: ChangeStreamEvent<Document>,

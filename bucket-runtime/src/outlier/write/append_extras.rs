@@ -1,7 +1,7 @@
 //! Appends to the extras, and counts the items if the parent has a total.
 //!
-//! A change of the parent's own array updates the total in the same statement. A change of the extras
-//! updates both collections in one transaction, so the total always agrees with them.
+//! A change of the parent's own array updates the total in the same statement. A change of the
+//! extras updates both collections in one transaction, so the total always agrees with them.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,8 @@ use crate::{
 };
 
 impl ParentHandle {
-    /// Finds the first element that no document can hold: how many come before it, and why it cannot.
+    /// Finds the first element that no document can hold: how many come before it, and why it
+    /// cannot.
     pub(super) fn find_misfit(&self, elements: &[Bson]) -> (usize, Option<Error>) {
         let budget = Budget::of(&self.scope.extras);
         let check = |element| budget.map_or(Ok(()), |budget| budget.check(value_size(element)));
@@ -30,8 +31,8 @@ impl ParentHandle {
         }
     }
 
-    /// Appends the remaining items to the extras, and counts them if the parent has a total. After an
-    /// error, `items` holds those that were not stored.
+    /// Appends the remaining items to the extras, and counts them if the parent has a total. After
+    /// an error, `items` holds those that were not stored.
     pub(super) async fn extend(
         &self,
         items: &mut WaitingItems,
@@ -43,8 +44,8 @@ impl ParentHandle {
         }
     }
 
-    /// Appends the items to the extras, and counts them: as many as an extras document holds in each
-    /// transaction.
+    /// Appends the items to the extras, and counts them: as many as an extras document holds in
+    /// each transaction.
     pub(super) async fn append_counted(
         &self,
         total: &'static str,

@@ -1,4 +1,5 @@
-//! The push of an item together with others that wait: those for the same parent, and for other parents.
+//! The push of an item together with others that wait: those for the same parent, and for other
+//! parents.
 
 use std::{mem, sync::Arc};
 
@@ -27,8 +28,8 @@ impl ParentHandle {
         pushed.await
     }
 
-    /// Pushes these items, and gives each caller its own result. If one item may have failed the others, each
-    /// that is not stored is pushed by itself.
+    /// Pushes these items, and gives each caller its own result. If one item may have failed the
+    /// others, each that is not stored is pushed by itself.
     async fn push_all(&self, pushes: Vec<(Caller, Entry)>) {
         let calls = calls_of(pushes.iter().map(|(caller, _)| caller));
         let mut items = WaitingItems::new(elements(&pushes));
@@ -83,8 +84,8 @@ impl OutlierCollections {
         parent
     }
 
-    /// Pushes into the arrays of these parents in one command. A parent that the server leaves as it is goes on by
-    /// itself: it may be full or missing, or hold the item.
+    /// Pushes into the arrays of these parents in one command. A parent that the server leaves as
+    /// it is goes on by itself: it may be full or missing, or hold the item.
     async fn push_to_arrays(
         &self,
         parents: Vec<InFlight<ParentScope>>,
@@ -129,8 +130,8 @@ impl OutlierCollections {
         done
     }
 
-    /// The push into a parent's array as one of several statements, unless the items belong to the extras or no
-    /// document can hold one.
+    /// The push into a parent's array as one of several statements, unless the items belong to the
+    /// extras or no document can hold one.
     fn first_statement(&self, parent: &InFlight<ParentScope>) -> Option<Update> {
         let InFlight { key, items, .. } = parent;
         let budget = Budget::of(&key.extras);

@@ -19,8 +19,8 @@ use crate::{
 };
 
 impl<T: Outlier> Outliers<T> {
-    /// Removes the first item of a parent that matches, in the order of [`items`](Self::items), and returns it;
-    /// `None` if none matches, or if there is no such parent.
+    /// Removes the first item of a parent that matches, in the order of [`items`](Self::items), and
+    /// returns it; `None` if none matches, or if there is no such parent.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Fields, Outlier, Outliers};
@@ -39,23 +39,25 @@ impl<T: Outlier> Outliers<T> {
     /// # }
     /// ```
     ///
-    /// The parent keeps its flag and its free room: further items still go to the extras, which keeps their order. An
-    /// extras document that becomes empty is deleted if it is the one that takes further items; the others stay, with
-    /// their numbers. A [total](macro@crate::Outlier#total) stays right: the update that removes an
-    /// item of the parent's array also counts, and a removal from the extras is a transaction.
+    /// The parent keeps its flag and its free room: further items still go to the extras, which
+    /// keeps their order. An extras document that becomes empty is deleted if it is the one that
+    /// takes further items; the others stay, with their numbers. A
+    /// [total](macro@crate::Outlier#total) stays right: the update that removes an item of the
+    /// parent's array also counts, and a removal from the extras is a transaction.
     ///
-    /// Round trips: two if the parent holds the item, one if no item matches and there are no extras; three if it is
-    /// among the extras, with a total five; one more where items are `unique`, until the handle knows the parent as an
-    /// outlier. If another writer changes the item in between, the two of its
-    /// document are repeated.
+    /// Round trips: two if the parent holds the item, one if no item matches and there are no
+    /// extras; three if it is among the extras, with a total five; one more where items are
+    /// `unique`, until the handle knows the parent as an outlier. If another writer changes the
+    /// item in between, the two of its document are repeated.
     ///
     /// A dropped future leaves the item removed or not removed, and the total right.
     ///
     /// # Errors
     ///
-    /// [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether the item may have been removed anyway.
-    /// [`is_deserialize`](crate::Error::is_deserialize) if the item cannot be read; it then stays
-    /// ([`remove_items`](Self::remove_items) removes it). Others: [`is_contended`](crate::Error::is_contended).
+    /// [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether the item may have been
+    /// removed anyway. [`is_deserialize`](crate::Error::is_deserialize) if the item cannot be read;
+    /// it then stays ([`remove_items`](Self::remove_items) removes it). Others:
+    /// [`is_contended`](crate::Error::is_contended).
     pub fn remove_item<'s>(
         &self,
         id: IdRef<'_, T>,
@@ -69,9 +71,9 @@ impl<T: Outlier> Outliers<T> {
         })
     }
 
-    /// Reads the first item of a parent that matches, in the order of [`items`](Self::items), calls the closure to
-    /// change it, and writes it back. Returns the item as it is now stored, or `None` if none matches, or if there
-    /// is no such parent.
+    /// Reads the first item of a parent that matches, in the order of [`items`](Self::items), calls
+    /// the closure to change it, and writes it back. Returns the item as it is now stored, or
+    /// `None` if none matches, or if there is no such parent.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Fields, Outlier, Outliers};
@@ -88,25 +90,25 @@ impl<T: Outlier> Outliers<T> {
     /// # }
     /// ```
     ///
-    /// The whole item is written back: stored fields that its type does not have are dropped. It keeps its place, in
-    /// the parent or among the extras.
+    /// The whole item is written back: stored fields that its type does not have are dropped. It
+    /// keeps its place, in the parent or among the extras.
     ///
-    /// If another writer changes the item in between, it is read and changed again, so no other change is lost; the
-    /// closure is then called again.
+    /// If another writer changes the item in between, it is read and changed again, so no other
+    /// change is lost; the closure is then called again.
     ///
-    /// Round trips: two if the parent holds the item, three if it is among the extras, and two more for each such
-    /// repetition; one less if the closure changes nothing. A dropped future leaves the item either unchanged or
-    /// changed.
+    /// Round trips: two if the parent holds the item, three if it is among the extras, and two more
+    /// for each such repetition; one less if the closure changes nothing. A dropped future leaves
+    /// the item either unchanged or changed.
     ///
     /// # Errors
     ///
-    /// [`is_too_large`](crate::Error::is_too_large) if the item grows and its document has no room for it, and
-    /// [`is_too_long`](crate::Error::is_too_long) beyond a `max_len`.
+    /// [`is_too_large`](crate::Error::is_too_large) if the item grows and its document has no room
+    /// for it, and [`is_too_long`](crate::Error::is_too_long) beyond a `max_len`.
     /// [`is_item_moved`](crate::Error::is_item_moved) if the closure changes the item's identity
-    /// (`#[outlier(items, unique = …)]`).
-    /// [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether the change may have been stored anyway.
-    /// Others: [`is_deserialize`](crate::Error::is_deserialize), [`is_serialize`](crate::Error::is_serialize),
-    /// [`is_contended`](crate::Error::is_contended).
+    /// (`#[outlier(items, unique = …)]`). [`is_maybe_stored`](crate::Error::is_maybe_stored) says
+    /// whether the change may have been stored anyway. Others:
+    /// [`is_deserialize`](crate::Error::is_deserialize),
+    /// [`is_serialize`](crate::Error::is_serialize), [`is_contended`](crate::Error::is_contended).
     pub fn update_item<'s>(
         &self,
         id: IdRef<'_, T>,

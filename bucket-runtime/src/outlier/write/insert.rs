@@ -15,8 +15,8 @@ use crate::{
 };
 
 impl<T: Outlier> Outliers<T> {
-    /// Inserts a parent. If it has more items than the threshold, or more bytes than `max_bytes`, the first
-    /// items go into the document and the others into extras.
+    /// Inserts a parent. If it has more items than the threshold, or more bytes than `max_bytes`,
+    /// the first items go into the document and the others into extras.
     ///
     /// Round trips: one up to the threshold, and then the document is stored exactly as serde
     /// writes the struct. Beyond that up to five more for each extras document.
@@ -24,13 +24,14 @@ impl<T: Outlier> Outliers<T> {
     /// # Errors
     ///
     /// [`is_already_there`](crate::Error::is_already_there) if the id is taken,
-    /// [`is_not_unique`](crate::Error::is_not_unique) if items are [`unique`](macro@crate::Outlier#unique) and two
-    /// have the same identity, [`is_too_large`](crate::Error::is_too_large) if no document could hold some item, and
+    /// [`is_not_unique`](crate::Error::is_not_unique) if items are
+    /// [`unique`](macro@crate::Outlier#unique) and two have the same identity,
+    /// [`is_too_large`](crate::Error::is_too_large) if no document could hold some item, and
     /// [`is_too_long`](crate::Error::is_too_long) beyond a `max_len`; nothing was stored. An error
     /// among the extras leaves the parent with the first of its items:
     /// [`stored`](crate::Error::stored) says how many, and the others can be pushed;
-    /// [`is_not_found`](crate::Error::is_not_found) says that another call has deleted the parent meanwhile,
-    /// with these items. A dropped future also leaves a first part of the items.
+    /// [`is_not_found`](crate::Error::is_not_found) says that another call has deleted the parent
+    /// meanwhile, with these items. A dropped future also leaves a first part of the items.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Outlier, Outliers};
@@ -49,9 +50,9 @@ impl<T: Outlier> Outliers<T> {
 }
 
 impl ParentHandle {
-    /// The parent comes first, with its flag, and its extras after it. So an id that is taken is refused
-    /// before anything is stored, there are never extras without a flag, and an interrupted call stores
-    /// a parent with the first of its items.
+    /// The parent comes first, with its flag, and its extras after it. So an id that is taken is
+    /// refused before anything is stored, there are never extras without a flag, and an interrupted
+    /// call stores a parent with the first of its items.
     async fn insert(
         &self,
         mut document: Document,

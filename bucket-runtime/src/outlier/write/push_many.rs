@@ -14,16 +14,17 @@ use crate::{
 };
 
 impl<T: Outlier> Outliers<T> {
-    /// Pushes items in order, across the threshold: as many as fit into the parent, the others into extras.
-    /// Each command carries as many as its document has room for. Returns how many it stored: all, unless items
-    /// are [`unique`](macro@crate::Outlier#unique), and some are there already, or twice among the items. Of no items it
-    /// stores none and sends nothing, whether there is such a parent or not.
+    /// Pushes items in order, across the threshold: as many as fit into the parent, the others into
+    /// extras. Each command carries as many as its document has room for. Returns how many it
+    /// stored: all, unless items are [`unique`](macro@crate::Outlier#unique), and some are there
+    /// already, or twice among the items. Of no items it stores none and sends nothing, whether
+    /// there is such a parent or not.
     ///
     /// # Errors
     ///
-    /// [`PushManyError`](crate::PushManyError) returns the items that were not acknowledged; those before them
-    /// are stored, unless the error [`is_not_found`](Error::is_not_found): another call has then deleted
-    /// them with the parent. Otherwise like [`push`](Self::push).
+    /// [`PushManyError`](crate::PushManyError) returns the items that were not acknowledged; those
+    /// before them are stored, unless the error [`is_not_found`](Error::is_not_found): another call
+    /// has then deleted them with the parent. Otherwise like [`push`](Self::push).
     pub fn push_many<'s, I: Into<T::Item>>(
         &self,
         id: IdRef<'_, T>,
@@ -49,10 +50,12 @@ impl<T: Outlier> Outliers<T> {
     }
 }
 
-/// A push of many items that failed on the way: the reason, and the items that were not acknowledged.
+/// A push of many items that failed on the way: the reason, and the items that were not
+/// acknowledged.
 ///
-/// The items before them are stored, in order, or were there before. If [`error.is_maybe_stored()`](Error::is_maybe_stored),
-/// the rest, or a first part of it, may be stored, too.
+/// The items before them are stored, in order, or were there before. If
+/// [`error.is_maybe_stored()`](Error::is_maybe_stored), the rest, or a first part of it, may be
+/// stored, too.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct PushManyError<I> {

@@ -1,7 +1,7 @@
 //! The push of items with an identity.
 //!
-//! An array takes nothing more once its parent is flagged. So an item that a flagged parent's array does not hold
-//! is never in it later, and from then on the unique index of the extras is enough.
+//! An array takes nothing more once its parent is flagged. So an item that a flagged parent's array
+//! does not hold is never in it later, and from then on the unique index of the extras is enough.
 
 use mongodb::ClientSession;
 
@@ -19,8 +19,9 @@ pub(in crate::outlier) const ITEMS_PER_COMPARISON: usize = 1000;
 impl ParentHandle {
     /// Pushes items with an identity, each of which a document can hold, unless they are there.
     ///
-    /// The parent's array takes items in an update that excludes their identities. The items of an outlier go to
-    /// the extras after an update that shows both, the flag and that the array holds none of them.
+    /// The parent's array takes items in an update that excludes their identities. The items of an
+    /// outlier go to the extras after an update that shows both, the flag and that the array holds
+    /// none of them.
     pub(super) async fn push_identified(
         &self,
         field: &'static str,
@@ -65,8 +66,8 @@ impl ParentHandle {
         Ok(())
     }
 
-    /// Flags a parent without room, or one that is flagged, if its array holds none of the first items, and
-    /// appends these to its extras.
+    /// Flags a parent without room, or one that is flagged, if its array holds none of the first
+    /// items, and appends these to its extras.
     async fn push_to_outlier(
         &self,
         items: &mut WaitingItems,

@@ -24,8 +24,8 @@ use crate::{
 };
 
 impl<T: Outlier> Outliers<T> {
-    /// Reads the fields of a parent other than its array, calls the closure to change them, and writes the fields
-    /// back that it changed. Returns whether it changed any.
+    /// Reads the fields of a parent other than its array, calls the closure to change them, and
+    /// writes the fields back that it changed. Returns whether it changed any.
     ///
     /// ```no_run
     /// # use bucket_runtime::Outlier;
@@ -45,24 +45,26 @@ impl<T: Outlier> Outliers<T> {
     /// # }
     /// ```
     ///
-    /// The array is neither sent nor touched: the closure sees an empty one, and pushes and removals go on
-    /// meanwhile. Stored fields that the struct does not have stay as they are.
+    /// The array is neither sent nor touched: the closure sees an empty one, and pushes and
+    /// removals go on meanwhile. Stored fields that the struct does not have stay as they are.
     ///
-    /// If another writer changes one of the struct's fields in between, they are read and changed again, so no
-    /// other change is lost; the closure is then called again. The array, the flag and the total do not count.
+    /// If another writer changes one of the struct's fields in between, they are read and changed
+    /// again, so no other change is lost; the closure is then called again. The array, the flag and
+    /// the total do not count.
     ///
-    /// Round trips: two, and two more for each such repetition; one if the closure changes nothing. A dropped future
-    /// leaves the parent either unchanged or changed.
+    /// Round trips: two, and two more for each such repetition; one if the closure changes nothing.
+    /// A dropped future leaves the parent either unchanged or changed.
     ///
     /// # Errors
     ///
     /// [`is_not_found`](crate::Error::is_not_found) if there is no such parent.
-    /// [`is_item_moved`](crate::Error::is_item_moved) if the closure changes the id, the array, the flag or the total.
-    /// [`is_too_large`](crate::Error::is_too_large) if the parent grows beyond `max_bytes`, and
-    /// [`is_too_long`](crate::Error::is_too_long) beyond a `max_len`.
-    /// [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether the change may have been stored anyway. Others:
-    /// [`is_deserialize`](crate::Error::is_deserialize), [`is_serialize`](crate::Error::is_serialize),
-    /// [`is_duplicate`](crate::Error::is_duplicate), [`is_contended`](crate::Error::is_contended).
+    /// [`is_item_moved`](crate::Error::is_item_moved) if the closure changes the id, the array, the
+    /// flag or the total. [`is_too_large`](crate::Error::is_too_large) if the parent grows beyond
+    /// `max_bytes`, and [`is_too_long`](crate::Error::is_too_long) beyond a `max_len`.
+    /// [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether the change may have been
+    /// stored anyway. Others: [`is_deserialize`](crate::Error::is_deserialize),
+    /// [`is_serialize`](crate::Error::is_serialize), [`is_duplicate`](crate::Error::is_duplicate),
+    /// [`is_contended`](crate::Error::is_contended).
     pub fn update<'s>(
         &self,
         id: IdRef<'_, T>,
@@ -101,8 +103,8 @@ impl ParentHandle {
         Err(self.error(Kind::Contended(TRIES)))
     }
 
-    /// Calls the closure with the parent, and compares its fields before and after. An error if the closure
-    /// changes what it may not, or the parent would be too large.
+    /// Calls the closure with the parent, and compares its fields before and after. An error if the
+    /// closure changes what it may not, or the parent would be too large.
     fn plan_changes<T: Outlier>(
         &self,
         read: &RawDocument,
@@ -137,7 +139,8 @@ impl ParentHandle {
         stored.ok_or_else(|| self.error(Kind::NamedTwice))
     }
 
-    /// The changes of fields that the runtime does not write by itself; an error if one of those changed.
+    /// The changes of fields that the runtime does not write by itself; an error if one of those
+    /// changed.
     fn without_written(&self, changes: Vec<FieldChange>) -> Result<Vec<FieldChange>> {
         let spec = self.scope.spec;
         let written = |name: &str| match name {

@@ -27,8 +27,8 @@ use crate::{
 };
 
 impl<T: Outlier> Outliers<T> {
-    /// Replaces the item of the parent that has the same identity (`#[outlier(items, unique = …)]`) with this
-    /// one, in the parent or in its extras, or pushes it if there is none.
+    /// Replaces the item of the parent that has the same identity (`#[outlier(items, unique = …)]`)
+    /// with this one, in the parent or in its extras, or pushes it if there is none.
     ///
     /// ```
     /// # use bucket_runtime::{Fields, Outlier, Outliers, Upserted, bson::DateTime};
@@ -52,20 +52,21 @@ impl<T: Outlier> Outliers<T> {
     /// # }
     /// ```
     ///
-    /// The whole item is written, and keeps its place. Of calls at the same time one pushes the item, and the
-    /// others replace it, in some order: it is never stored twice.
+    /// The whole item is written, and keeps its place. Of calls at the same time one pushes the
+    /// item, and the others replace it, in some order: it is never stored twice.
     ///
-    /// Round trips: one if the parent's array holds the item, two if it is new to a typical parent; four if it is
-    /// among the extras of a parent that this handle knows as an outlier, and otherwise up to five more than
-    /// [`push`](Self::push) takes.
+    /// Round trips: one if the parent's array holds the item, two if it is new to a typical parent;
+    /// four if it is among the extras of a parent that this handle knows as an outlier, and
+    /// otherwise up to five more than [`push`](Self::push) takes.
     ///
     /// A dropped future leaves the item stored, replaced or neither.
     ///
     /// # Errors
     ///
-    /// [`is_too_large`](crate::Error::is_too_large) also if the document that holds the item has no room for what
-    /// it grows by. [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether the item may have been stored
-    /// anyway; the call can be repeated without a check. Others: those of [`push`](Self::push).
+    /// [`is_too_large`](crate::Error::is_too_large) also if the document that holds the item has no
+    /// room for what it grows by. [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether
+    /// the item may have been stored anyway; the call can be repeated without a check. Others:
+    /// those of [`push`](Self::push).
     pub fn upsert_item<'s>(&self, id: IdRef<'_, T>, item: impl Into<T::Item>) -> Write<'s, Upserted>
     where
         T: IdentifiedItems,
@@ -112,8 +113,8 @@ impl ParentHandle {
         Err(self.error(Kind::Contended(TRIES)))
     }
 
-    /// Replaces the item with this identity, if there is one: in the parent's array or, if asked to, in the
-    /// extras.
+    /// Replaces the item with this identity, if there is one: in the parent's array or, if asked
+    /// to, in the extras.
     async fn replace<T: Outlier>(
         &self,
         field: &'static str,
@@ -139,7 +140,8 @@ impl ParentHandle {
         replace_by_identity::<ExtraItem<T>>(reader, field, element, session).await
     }
 
-    /// An error if the parent's array holds the item, and the parent has no room for what it grows by.
+    /// An error if the parent's array holds the item, and the parent has no room for what it grows
+    /// by.
     async fn check_growth(
         &self,
         field: &'static str,

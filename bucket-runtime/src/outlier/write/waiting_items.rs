@@ -13,7 +13,8 @@ use crate::{
     write::{appended::Appended, engine::Batch, item::Entry},
 };
 
-/// The items of a call that are not stored yet, in order, each with its place among all of the call.
+/// The items of a call that are not stored yet, in order, each with its place among all of the
+/// call.
 #[derive(Debug, Default)]
 pub(crate) struct WaitingItems {
     places: Vec<usize>,
@@ -53,7 +54,8 @@ impl WaitingItems {
         }
     }
 
-    /// Removes the first items, of which those at these positions are stored now, and the others were before.
+    /// Removes the first items, of which those at these positions are stored now, and the others
+    /// were before.
     pub(crate) fn remove_first(&mut self, items: usize, stored: impl IntoIterator<Item = usize>) {
         let places: Vec<_> = self.places.drain(..items).collect();
         self.elements.drain(..items);

@@ -41,23 +41,24 @@ impl IndexedScope {
         }
     }
 
-    /// The append into the open bucket as one of several statements. Without an open bucket the server
-    /// refuses it (InvalidIdField, 53): the answer to several statements says only how many of them
-    /// found a document.
+    /// The append into the open bucket as one of several statements. Without an open bucket the
+    /// server refuses it (InvalidIdField, 53): the answer to several statements says only how many
+    /// of them found a document.
     pub(crate) fn append_to_open_or_be_refused(&self, items: AppendedItems) -> Update {
         self.append_to_open(items).or_be_refused()
     }
 
     /// The append into the bucket with this id. The server refuses it (InvalidIdField, 53, or
-    /// ImmutableField, 66) if that bucket is no longer open. Where buckets expire, one that existed a
-    /// moment ago may be gone, and a new one needs an id of its own time.
+    /// ImmutableField, 66) if that bucket is no longer open. Where buckets expire, one that existed
+    /// a moment ago may be gone, and a new one needs an id of its own time.
     ///
-    /// If a statement of this capacity has filled the bucket before, the server finds it by its id alone: the open index
-    /// would lead it past the entries of all buckets that were open within the last five minutes, and a change of the
-    /// capacity has sealed the bucket. One that was only read may be of another capacity.
+    /// If a statement of this capacity has filled the bucket before, the server finds it by its id
+    /// alone: the open index would lead it past the entries of all buckets that were open within
+    /// the last five minutes, and a change of the capacity has sealed the bucket. One that was only
+    /// read may be of another capacity.
     ///
-    /// Items that fill the bucket, as far as the writer knows, must fill it: if a removal has made room since, and
-    /// full buckets followed, later items would go before theirs.
+    /// Items that fill the bucket, as far as the writer knows, must fill it: if a removal has made
+    /// room since, and full buckets followed, later items would go before theirs.
     pub(crate) fn append_to_id_or_be_refused(
         &self,
         items: AppendedItems,
@@ -77,19 +78,19 @@ impl IndexedScope {
         update.or_be_refused()
     }
 
-    /// The append into the bucket with this id, which is opened if it does not exist. If it is full or
-    /// sealed the server refuses with E11000 on `_id_`.
+    /// The append into the bucket with this id, which is opened if it does not exist. If it is full
+    /// or sealed the server refuses with E11000 on `_id_`.
     pub(crate) fn append_to_id(&self, items: AppendedItems, id: &str) -> Update {
         let filter = self.open_bucket(&items, doc! { "_id": id });
         self.push_or_insert(filter, items)
     }
 
-    /// Inserts a bucket with this id. If the id is taken the server refuses with E11000 on `_id_`; if the
-    /// bucket has room and another one is open, on the open index.
+    /// Inserts a bucket with this id. If the id is taken the server refuses with E11000 on `_id_`;
+    /// if the bucket has room and another one is open, on the open index.
     ///
-    /// Its filter matches nothing: no `sealed` is a text before the empty one, so the server
-    /// asks the open index for an empty range, and does not look at the key's open buckets. It names that
-    /// index all the same, since its name stands for the capacity.
+    /// Its filter matches nothing: no `sealed` is a text before the empty one, so the server asks
+    /// the open index for an empty range, and does not look at the key's open buckets. It names
+    /// that index all the same, since its name stands for the capacity.
     pub(crate) fn insert_bucket(&self, items: AppendedItems, id: &str) -> Update {
         let mut filter = self.open_bucket_anywhere();
         filter.insert(SEALED, doc! { "$lt": "" });
@@ -109,8 +110,8 @@ impl IndexedScope {
         }
     }
 
-    /// Seals the bucket with this id, which has room by count but not for the next item, or is empty. It never
-    /// inserts.
+    /// Seals the bucket with this id, which has room by count but not for the next item, or is
+    /// empty. It never inserts.
     pub(crate) fn seal(&self, id: &str) -> Update {
         let mut filter = self.open_bucket_anywhere();
         filter.insert("_id", id);
@@ -127,12 +128,13 @@ impl IndexedScope {
 
     /// The open bucket of the key with one of these ids, if it has room for these elements.
     ///
-    /// An upsert copies the key's equalities, which gives a new bucket its key fields; they are part of
-    /// every write because a collection sharded by the key needs them there. All ids of the key are those that
-    /// reads use: an item must not go where no read would find it.
+    /// An upsert copies the key's equalities, which gives a new bucket its key fields; they are
+    /// part of every write because a collection sharded by the key needs them there. All ids of the
+    /// key are those that reads use: an item must not go where no read would find it.
     ///
-    /// An empty bucket, which only another program leaves open, takes nothing: a change stream could not tell the
-    /// first append to it from a removal (`read/watch/event.rs`). The writer seals it.
+    /// An empty bucket, which only another program leaves open, takes nothing: a change stream
+    /// could not tell the first append to it from a removal (`read/watch/event.rs`). The writer
+    /// seals it.
     fn open_bucket(&self, items: &AppendedItems, ids: Document) -> Document {
         let elements = &items.elements;
         let mut filter = self.open_bucket_anywhere();
@@ -156,8 +158,8 @@ impl IndexedScope {
         filter
     }
 
-    /// `$each` even for a single element: an element that itself looks like a modifier (`{"$each": …}`,
-    /// from a flattened map) stays a plain value inside an array.
+    /// `$each` even for a single element: an element that itself looks like a modifier
+    /// (`{"$each": …}`, from a flattened map) stays a plain value inside an array.
     fn push(&self, items: AppendedItems) -> Document {
         let AppendedItems {
             elements,

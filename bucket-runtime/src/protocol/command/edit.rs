@@ -28,7 +28,8 @@ pub(crate) enum StoredItems {
 }
 
 impl Places {
-    /// The items that stand next to each other: the number of items before them, and how many they are.
+    /// The items that stand next to each other: the number of items before them, and how many they
+    /// are.
     fn runs(&self) -> Vec<(usize, usize)> {
         let mut runs: Vec<(usize, usize)> = Vec::new();
         for &at in &self.at {
@@ -109,7 +110,8 @@ impl KeyScope {
         filter
     }
 
-    /// The bucket of the items, provided that they are still as they were read, and all that it holds, or not all.
+    /// The bucket of the items, provided that they are still as they were read, and all that it
+    /// holds, or not all.
     pub(crate) fn unchanged_among(&self, places: &Places, are_all: bool) -> Document {
         let mut filter = self.unchanged(places);
         let these = doc! { "$size": number(places.at.len()) };
@@ -150,9 +152,9 @@ impl KeyScope {
 }
 
 impl IndexedScope {
-    /// Removes some of the items, and seals the bucket if it was full, since there must be no second open one. A
-    /// bucket that was not open when it was read is sealed in any case: a handle of a former capacity takes an
-    /// open one for full.
+    /// Removes some of the items, and seals the bucket if it was full, since there must be no
+    /// second open one. A bucket that was not open when it was read is sealed in any case: a handle
+    /// of a former capacity takes an open one for full.
     pub(crate) fn take_out(
         &self,
         places: &Places,
@@ -178,8 +180,8 @@ impl IndexedScope {
 
 /// Whether the expression has this value.
 ///
-/// No command of the driver can carry a document that holds a name twice, so such a document is compared
-/// name by name.
+/// No command of the driver can carry a document that holds a name twice, so such a document is
+/// compared name by name.
 fn is(now: Bson, before: &RawBson) -> Document {
     if let Some(before) = exact(before) {
         return is_value(now, before);

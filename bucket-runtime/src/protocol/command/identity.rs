@@ -1,10 +1,11 @@
 //! The identities of a key's items, where the struct has a `unique` field.
 //!
-//! With a `unique` field, the index `bucket_unique`, `{ key…, "items.field": 1 }`, lets the server refuse an
-//! item that another bucket of the key holds. It compares nothing within one document, so the filter of each
-//! append excludes buckets that hold the value (`$nin`), and no statement and no whole bucket carries two equal
-//! values. After any refusal some items may be there already (`RetryState::may_be_present`): one read by that
-//! index finds them, and the engine sends the others again. In a transaction this read comes first.
+//! With a `unique` field, the index `bucket_unique`, `{ key…, "items.field": 1 }`, lets the server
+//! refuse an item that another bucket of the key holds. It compares nothing within one document, so
+//! the filter of each append excludes buckets that hold the value (`$nin`), and no statement and no
+//! whole bucket carries two equal values. After any refusal some items may be there already
+//! (`RetryState::may_be_present`): one read by that index finds them, and the engine sends the
+//! others again. In a transaction this read comes first.
 
 use std::collections::HashSet;
 
@@ -20,8 +21,8 @@ use crate::{
 };
 
 impl KeyScope {
-    /// The identities of all items in those of the key's buckets that hold an item with one of these
-    /// identities, by the unique index.
+    /// The identities of all items in those of the key's buckets that hold an item with one of
+    /// these identities, by the unique index.
     pub(crate) fn identities(&self, field: &str, identities: Vec<Bson>) -> [Document; 2] {
         let path = identity_path(self.spec.items, field);
         let mut filter = conditions(self.key_fields());
@@ -35,8 +36,9 @@ impl KeyScope {
 }
 
 impl IndexedScope {
-    /// Replaces the element that has the same identity, in a bucket whose other fields do not depend on
-    /// it: one that keeps no totals and no large items. If there is none, the server refuses the update.
+    /// Replaces the element that has the same identity, in a bucket whose other fields do not
+    /// depend on it: one that keeps no totals and no large items. If there is none, the server
+    /// refuses the update.
     pub(crate) fn replace_by_identity_or_be_refused(
         &self,
         field: &str,

@@ -37,14 +37,14 @@ pub(crate) fn unique_index_keys(spec: &BucketSpec, field: &str) -> Document {
     keys
 }
 
-/// Which buckets that index holds: not an empty one, which would be in it with a null, so that two empty
-/// buckets would exclude each other.
+/// Which buckets that index holds: not an empty one, which would be in it with a null, so that two
+/// empty buckets would exclude each other.
 pub(crate) fn unique_index_filter(spec: &BucketSpec) -> Document {
     doc! { spec.count: { "$gt": 0 } }
 }
 
-/// The moment one window before the first that ids can hold. As the bound of the open index it excludes
-/// nothing, and shows the next opening how long the windows are.
+/// The moment one window before the first that ids can hold. As the bound of the open index it
+/// excludes nothing, and shows the next opening how long the windows are.
 pub(crate) fn before_all_windows(seconds: i64) -> DateTime {
     DateTime::from_millis(-(10_000_000_000 + seconds) * 1000)
 }

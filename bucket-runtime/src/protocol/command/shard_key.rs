@@ -1,24 +1,27 @@
 //! The fields by which a collection may be sharded.
 //!
 //! Every filter of a call for a key holds the equality of the key fields beside the range of ids
-//! (`KeyScope::with_key`), so a `mongos` asks one shard. Where no `mongos` answers, the reads that count pages,
-//! skip them or find the last id use the range alone (`Server::by_ids`): the `_id` index then answers without
-//! the documents. A numbered page is found there by its `_id` alone, which the server looks up without a plan.
-//! Each shard enforces a unique index only among its own documents, so the server refuses `bucket_open` unless
-//! its first fields are those of the shard key. Behind a `mongos`,
-//! `listIndexes` shows one shard's indexes, so each opening sends ours again.
+//! (`KeyScope::with_key`), so a `mongos` asks one shard. Where no `mongos` answers, the reads that
+//! count pages, skip them or find the last id use the range alone (`Server::by_ids`): the `_id`
+//! index then answers without the documents. A numbered page is found there by its `_id` alone,
+//! which the server looks up without a plan. Each shard enforces a unique index only among its own
+//! documents, so the server refuses `bucket_open` unless its first fields are those of the shard
+//! key. Behind a `mongos`, `listIndexes` shows one shard's indexes, so each opening sends ours
+//! again.
 
 use mongodb::bson::{Bson, Document};
 
 use super::each_one;
 use crate::schema::spec::BucketSpec;
 
-/// The key fields: all buckets of a key are then on one shard, whose index can refuse a second open one.
+/// The key fields: all buckets of a key are then on one shard, whose index can refuse a second open
+/// one.
 pub(crate) fn shard_key(spec: &BucketSpec) -> Document {
     each_one(spec.key_names())
 }
 
-/// The key fields and the window, if the struct has windows: a key's windows are then on several shards.
+/// The key fields and the window, if the struct has windows: a key's windows are then on several
+/// shards.
 pub(crate) fn window_shard_key(spec: &BucketSpec) -> Option<Document> {
     let window = spec.window_name()?;
     Some(each_one(spec.key_names().chain([window])))
@@ -32,8 +35,8 @@ pub(crate) fn hashed(shard_key: Document) -> Document {
         .collect()
 }
 
-/// Whether a collection with this shard key can have a unique index on these fields: each shard refuses
-/// duplicates only among its own documents, so equal values have to be on one shard.
+/// Whether a collection with this shard key can have a unique index on these fields: each shard
+/// refuses duplicates only among its own documents, so equal values have to be on one shard.
 pub(crate) fn allows(shard_key: &Document, index: &Document) -> bool {
     shard_key.len() <= index.len() && shard_key.keys().eq(index.keys().take(shard_key.len()))
 }

@@ -39,8 +39,8 @@ impl<T, V, S, P> Field<T, V, S, P> {
 
 /// Conditions on the items of an array that serde stores.
 impl<T, V, P> Field<T, V, Plain, P> {
-    /// Any one of the array's items, for a condition on it. `ne` and `!` say that no item equals the
-    /// value, or satisfies the condition.
+    /// Any one of the array's items, for a condition on it. `ne` and `!` say that no item equals
+    /// the value, or satisfies the condition.
     ///
     /// ```
     /// # use bucket_runtime::{Bucket, Filter};
@@ -61,8 +61,8 @@ impl<T, V, P> Field<T, V, Plain, P> {
 
     /// An item of the array as it stands alone, for conditions that select items: those of
     /// [`Outliers::find_item`](crate::Outliers::find_item) and of
-    /// [`ParentItems::filter`](crate::action::ParentItems::filter). Of items with [`Fields`], it leads to the
-    /// fields inside, as the `FIELDS` of their struct do.
+    /// [`ParentItems::filter`](crate::action::ParentItems::filter). Of items with [`Fields`], it
+    /// leads to the fields inside, as the `FIELDS` of their struct do.
     ///
     /// ```
     /// # use bucket_runtime::{Fields, Filter, Outlier};

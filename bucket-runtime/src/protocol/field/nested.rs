@@ -61,14 +61,16 @@ use super::{
 /// let either = paris.or(lyon).or(on_exchange).or(expensive);
 /// ```
 ///
-/// The names are those that serde writes: `rename`, `rename_all`, `rename_all_fields`, `tag` and `content`
-/// are followed at each level. The fields of `Option<V>` and `Box<V>` are those of `V`. A variant is named as
-/// a field would be (`over_the_counter`); where two variants would have one name, both keep their own.
+/// The names are those that serde writes: `rename`, `rename_all`, `rename_all_fields`, `tag` and
+/// `content` are followed at each level. The fields of `Option<V>` and `Box<V>` are those of `V`. A
+/// variant is named as a field would be (`over_the_counter`); where two variants would have one
+/// name, both keep their own.
 ///
-/// Not named are: a field that is flattened, or stored by a function of its own (`with`); a unit variant of an
-/// enum without a `tag`, which is stored as text (compare the whole value with `eq`); a variant that is
-/// `untagged`, or whose name no path can spell; what is inside a variant with several unnamed fields; and what is
-/// inside the elements of a list, of which a condition is on one: `trade.fees.any(Fee::FIELDS.payee.eq("NYSE"))`.
+/// Not named are: a field that is flattened, or stored by a function of its own (`with`); a unit
+/// variant of an enum without a `tag`, which is stored as text (compare the whole value with `eq`);
+/// a variant that is `untagged`, or whose name no path can spell; what is inside a variant with
+/// several unnamed fields; and what is inside the elements of a list, of which a condition is on
+/// one: `trade.fees.any(Fee::FIELDS.payee.eq("NYSE"))`.
 ///
 /// A struct or enum with type parameters cannot derive it.
 #[diagnostic::on_unimplemented(
@@ -85,8 +87,8 @@ impl<V: Fields> Fields for Option<V> {}
 
 impl<V: Fields> Fields for Box<V> {}
 
-/// A value with fields inside: one that has [`Fields`], or a list of such values, whose fields an index can
-/// name.
+/// A value with fields inside: one that has [`Fields`], or a list of such values, whose fields an
+/// index can name.
 #[diagnostic::on_unimplemented(
     message = "the fields inside `{Self}` are not known",
     label = "`Fields` is not implemented for this type",
@@ -120,7 +122,8 @@ pub trait StructFields {
     const FIELDS: &'static Self::Fields;
 }
 
-/// The fields of a struct at the path `P` of a `T`, for the paths of indexes: one message, whichever part is missing.
+/// The fields of a struct at the path `P` of a `T`, for the paths of indexes: one message,
+/// whichever part is missing.
 #[diagnostic::on_unimplemented(
     message = "the fields inside `{Self}` are not known",
     label = "`Fields` is not implemented for this type or what it is a list of, or the field is stored by `with`",
@@ -178,8 +181,8 @@ impl<T: 'static, V: Fields, P: Path> Deref for Inlined<T, V, P> {
 }
 
 impl<T: 'static, V, P> Field<T, V, Plain, P> {
-    /// The fields inside. They can be named directly (`FIELDS.venue.city`), except in a `const`, which
-    /// allows no `Deref`.
+    /// The fields inside. They can be named directly (`FIELDS.venue.city`), except in a `const`,
+    /// which allows no `Deref`.
     pub const fn inside(&self) -> &'static V::At<T, P>
     where
         V: Fields,

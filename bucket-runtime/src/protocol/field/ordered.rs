@@ -21,7 +21,8 @@ pub enum Plain {}
 #[derive(Debug)]
 pub enum Date {}
 
-/// How values are stored: by `#[serde(with = "…")]` on the field. The order of its output is unknown.
+/// How values are stored: by `#[serde(with = "…")]` on the field. The order of its output is
+/// unknown.
 #[derive(Debug)]
 pub enum Custom {}
 
@@ -81,7 +82,8 @@ impl<T, V, S, P> Field<T, V, S, P> {
 
     /// The field lies in this range, such as `100..=500` or `start..`. `..` matches everything.
     ///
-    /// The bounds are of the field's type, so `between("100".."500")` does not compile for a number:
+    /// The bounds are of the field's type, so `between("100".."500")` does not compile for a
+    /// number:
     ///
     /// ```compile_fail
     /// # use bucket_runtime::{Bucket, bson::DateTime};

@@ -10,8 +10,8 @@ pub trait Path: 'static {
     /// The variant that this is inside of.
     const VARIANT: Option<&'static Tag>;
 
-    /// The path of a field here that leads no further, always `()`. Such fields name the path around them by it,
-    /// since the compiler refuses a struct that uses none of its parameters.
+    /// The path of a field here that leads no further, always `()`. Such fields name the path
+    /// around them by it, since the compiler refuses a struct that uses none of its parameters.
     type Leaf;
 }
 
@@ -43,8 +43,8 @@ impl<P: Path, F: Names + 'static, const N: usize> Path for At<P, F, N> {
     type Leaf = ();
 }
 
-/// The variant with the `N`th of the names of the enum `F`, below the path `P`. Conditions on its fields
-/// hold for this variant alone.
+/// The variant with the `N`th of the names of the enum `F`, below the path `P`. Conditions on its
+/// fields hold for this variant alone.
 #[derive(Debug)]
 pub struct AtVariant<P, F, const N: usize>(Of<(P, F)>);
 

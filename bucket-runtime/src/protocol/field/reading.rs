@@ -1,4 +1,5 @@
-//! How the values of a field are read back: a part of the struct reads them as the whole struct does.
+//! How the values of a field are read back: a part of the struct reads them as the whole struct
+//! does.
 
 use mongodb::{
     bson::{DateTime, RawBson},

@@ -7,8 +7,8 @@ use mongodb::bson::doc;
 use super::path::{Path, Tag};
 use crate::protocol::filter::{Filter, Node};
 
-/// A variant of an enum: [`matches`](Self::matches) is the condition that a value is of this variant, and
-/// conditions on its fields `F` include that.
+/// A variant of an enum: [`matches`](Self::matches) is the condition that a value is of this
+/// variant, and conditions on its fields `F` include that.
 pub struct Variant<T, F> {
     tag: Option<&'static Tag>,
     /// The field that holds the content, if that has a field of its own.

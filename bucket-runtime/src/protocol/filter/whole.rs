@@ -22,8 +22,8 @@ impl Node {
         }
     }
 
-    /// The condition on documents that may hold a matching item. `$elemMatch` has no `$and` and `$or` for whole
-    /// items, so each condition may be satisfied by another item.
+    /// The condition on documents that may hold a matching item. `$elemMatch` has no `$and` and
+    /// `$or` for whole items, so each condition may be satisfied by another item.
     pub(super) fn of_whole_items(&self, items: &str) -> Document {
         let each = |nodes: &[Self]| {
             let of_each = nodes.iter().map(|node| node.of_whole_items(items));

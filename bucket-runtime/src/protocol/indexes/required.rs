@@ -57,7 +57,8 @@ impl fmt::Display for RequiredIndex {
     }
 }
 
-/// The arguments with which MongoDB's shell creates an index: its fields, and its options except these.
+/// The arguments with which MongoDB's shell creates an index: its fields, and its options except
+/// these.
 pub(crate) fn arguments(model: &IndexModel, without: &[&str]) -> Option<String> {
     let mut options: Document = bytes::read(&bytes::write(model).ok()?).ok()?;
     let keys = options.remove("key")?;
@@ -71,8 +72,9 @@ pub(crate) fn arguments(model: &IndexModel, without: &[&str]) -> Option<String> 
 }
 
 impl BucketSpec {
-    /// The indexes that a collection of such buckets needs, as [`Bucket::indexes`](crate::Bucket::indexes) lists
-    /// them; for whoever knows the facts and has no struct.
+    /// The indexes that a collection of such buckets needs, as
+    /// [`Bucket::indexes`](crate::Bucket::indexes) lists them; for whoever knows the facts and has
+    /// no struct.
     ///
     /// ```
     /// use bucket_runtime::{BucketSpec, IdFormat, KeyName, Ordinal};

@@ -13,8 +13,9 @@ use crate::{
 
 impl Query {
     /// The first matching item of a key, as a bucket with this item alone, or with all items of its
-    /// bucket. The count's field holds the number of items before it, `capacity` the number of all, and `sealed` says
-    /// whether the bucket is open: no condition and no key field can have these names.
+    /// bucket. The count's field holds the number of items before it, `capacity` the number of all,
+    /// and `sealed` says whether the bucket is open: no condition and no key field can have these
+    /// names.
     pub(crate) fn first_place(
         &self,
         spec: &BucketSpec,
@@ -47,8 +48,8 @@ impl Query {
         stages
     }
 
-    /// All matching items of the bucket with this id, in the same form; the count's field holds an array
-    /// with one number for each.
+    /// All matching items of the bucket with this id, in the same form; the count's field holds an
+    /// array with one number for each.
     pub(crate) fn places(
         &self,
         spec: &BucketSpec,
@@ -78,8 +79,8 @@ impl Query {
         stages
     }
 
-    /// The matching items, each as its bucket with this item alone: the number of items before it, and
-    /// what the whole bucket says.
+    /// The matching items, each as its bucket with this item alone: the number of items before it,
+    /// and what the whole bucket says.
     fn matches(&self, spec: &BucketSpec, scope: &IndexedScope, with_all: bool) -> Vec<Document> {
         let items = format!("${}", spec.items);
         let length = doc! { "$size": &items };
@@ -97,8 +98,8 @@ impl Query {
         stages
     }
 
-    /// The ids and keys of buckets that may hold matching items and satisfy further conditions, in the
-    /// order of their ids.
+    /// The ids and keys of buckets that may hold matching items and satisfy further conditions, in
+    /// the order of their ids.
     pub(crate) fn next_buckets(
         &self,
         spec: &BucketSpec,

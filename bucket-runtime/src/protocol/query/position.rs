@@ -1,18 +1,21 @@
-//! A position between the items of a bucket, which is found again after appends, removals and changes.
+//! A position between the items of a bucket, which is found again after appends, removals and
+//! changes.
 //!
-//! A token is such a position: the bucket's id, the number of elements before it, and the fingerprints of up to
-//! eight elements that the read gave last. An append adds behind all items, and nothing else adds any, so the
-//! position is beside whichever of these still stands.
+//! A token is such a position: the bucket's id, the number of elements before it, and the
+//! fingerprints of up to eight elements that the read gave last. An append adds behind all items,
+//! and nothing else adds any, so the position is beside whichever of these still stands.
 //!
-//! A read of all items takes whole buckets, and the client skips and cuts them (`read/items/buckets.rs`); with a
-//! filter or a limit it takes single items (`read/items/rows.rs`). Both keep the bytes of what they gave last, and
-//! hash them only when they are asked for a token. A read of single items from a token assumes that nothing before
-//! the place was removed, and asks for the nearest of those elements as well; if that is another one now, it reads
-//! the place's bucket and looks.
+//! A read of all items takes whole buckets, and the client skips and cuts them
+//! (`read/items/buckets.rs`); with a filter or a limit it takes single items
+//! (`read/items/rows.rs`). Both keep the bytes of what they gave last, and hash them only when they
+//! are asked for a token. A read of single items from a token assumes that nothing before the place
+//! was removed, and asks for the nearest of those elements as well; if that is another one now, it
+//! reads the place's bucket and looks.
 
 use super::Query;
 
-/// The maximum number of neighbours that a position remembers: it is found again unless all of them are gone.
+/// The maximum number of neighbours that a position remembers: it is found again unless all of them
+/// are gone.
 pub(crate) const MAX_NEIGHBOURS: usize = 8;
 
 /// A position between the items of a bucket.
@@ -24,8 +27,8 @@ pub(crate) struct ItemPosition {
     pub(crate) before: u32,
     /// On which side the neighbours are.
     pub(crate) side: NeighbourSide,
-    /// The fingerprints of the elements next to it that the read gave, or would have given, the nearest
-    /// first.
+    /// The fingerprints of the elements next to it that the read gave, or would have given, the
+    /// nearest first.
     pub(crate) neighbours: Vec<u32>,
 }
 
@@ -36,7 +39,8 @@ pub(crate) struct QueryStart {
     pub(crate) id: String,
     /// The number of buckets that hold all requested items, if known.
     pub(crate) buckets: Option<u64>,
-    /// The position in this bucket to start from, as the number of elements before it, matching or not.
+    /// The position in this bucket to start from, as the number of elements before it, matching or
+    /// not.
     pub(crate) at: Option<u64>,
 }
 
@@ -78,12 +82,12 @@ impl ItemPosition {
         Some((number, *self.neighbours.first()?))
     }
 
-    /// Finds this position among the elements that the bucket has now, each given as the number of elements
-    /// before it and its fingerprint.
+    /// Finds this position among the elements that the bucket has now, each given as the number of
+    /// elements before it and its fingerprint.
     ///
-    /// Of equal elements it takes the one whose number is nearest. If no neighbour is left, a read in
-    /// the order of ids starts with the bucket's first element, and may give some again; a read in
-    /// reverse starts where the position was, since removals only move items towards the front.
+    /// Of equal elements it takes the one whose number is nearest. If no neighbour is left, a read
+    /// in the order of ids starts with the bucket's first element, and may give some again; a read
+    /// in reverse starts where the position was, since removals only move items towards the front.
     pub(crate) fn find_among(&self, elements: &[(u32, u32)], newest_first: bool) -> Self {
         let Some((number, _)) = self.neighbour() else {
             return self.clone();
@@ -109,7 +113,8 @@ impl ItemPosition {
         }
     }
 
-    /// Adds the farther neighbours of an earlier position, if its nearest one is this position's farthest.
+    /// Adds the farther neighbours of an earlier position, if its nearest one is this position's
+    /// farthest.
     pub(crate) fn with_farther_of(mut self, earlier: Option<&Self>) -> Self {
         if let Some(earlier) = earlier
             && earlier.bucket == self.bucket
@@ -143,8 +148,8 @@ impl ItemPosition {
 }
 
 impl Query {
-    /// The query for the server that goes on at a position: the server also sends the given neighbour and
-    /// the skipped items.
+    /// The query for the server that goes on at a position: the server also sends the given
+    /// neighbour and the skipped items.
     pub(crate) fn resumed_at(&self, position: &ItemPosition) -> Self {
         let given = u64::from(position.is_given(self.newest_first));
         let more = given.saturating_add(self.skip);

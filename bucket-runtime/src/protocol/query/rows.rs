@@ -46,8 +46,8 @@ impl Query {
         }
     }
 
-    /// The stages that make a bucket of each item, with the number of elements before it; of one bucket,
-    /// only those from an element on.
+    /// The stages that make a bucket of each item, with the number of elements before it; of one
+    /// bucket, only those from an element on.
     fn numbered_items(&self, spec: &BucketSpec, cut: Option<Cut>) -> Vec<Document> {
         let items = format!("${}", spec.items);
         // No condition and no key field can have these two names.

@@ -1,8 +1,9 @@
 //! Single items that the client takes out of whole buckets.
 //!
-//! A page or a few items stand in one or two buckets. To find these costs the server little more than half of a
-//! pipeline that unwinds them, as long as they are not much larger than what is asked for. Where they turn out to
-//! hold too few items, since buckets were sealed early or lost some, the pipeline answers.
+//! A page or a few items stand in one or two buckets. To find these costs the server little more
+//! than half of a pipeline that unwinds them, as long as they are not much larger than what is
+//! asked for. Where they turn out to hold too few items, since buckets were sealed early or lost
+//! some, the pipeline answers.
 
 use mongodb::bson::{Document, RawDocument, RawDocumentBuf};
 
@@ -19,8 +20,8 @@ const MAX_WHOLE: u64 = 100;
 /// The maximum number of buckets that are held at once.
 const MAX_BUCKETS: u64 = 20;
 
-/// The number of times that a bucket's capacity has to exceed the items asked for, so that the newest bucket
-/// alone, which may be nearly empty, is expected to hold them.
+/// The number of times that a bucket's capacity has to exceed the items asked for, so that the
+/// newest bucket alone, which may be nearly empty, is expected to hold them.
 const SURE: u64 = 10;
 
 /// A find of whole documents, whose items are rows.
@@ -38,7 +39,8 @@ pub(crate) struct WholeRead {
 }
 
 impl Query {
-    /// The number of items that are asked for, if arrays of up to this length are sent as a whole for them.
+    /// The number of items that are asked for, if arrays of up to this length are sent as a whole
+    /// for them.
     pub(crate) fn whole_items(&self, length: u32) -> Option<u64> {
         let asked = self
             .limit
@@ -46,7 +48,8 @@ impl Query {
         asked.filter(|asked| u64::from(length) <= asked.saturating_mul(MAX_WHOLE))
     }
 
-    /// A read of the buckets that should hold all requested items; `None` if the server had better unwind.
+    /// A read of the buckets that should hold all requested items; `None` if the server had better
+    /// unwind.
     ///
     /// Most windows are not full, so the number of buckets would be a guess.
     pub(crate) fn whole_buckets(

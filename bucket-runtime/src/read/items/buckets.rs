@@ -1,5 +1,5 @@
-//! A read of whole buckets, of which the client cuts the first at a token: cheaper than single items if all are
-//! wanted.
+//! A read of whole buckets, of which the client cuts the first at a token: cheaper than single
+//! items if all are wanted.
 
 use std::{
     sync::Arc,
@@ -132,7 +132,8 @@ impl<T> BucketRow<T> {
         }
     }
 
-    /// The number of elements before a readable one, given as the number of readable ones before it.
+    /// The number of elements before a readable one, given as the number of readable ones before
+    /// it.
     fn before_readable(&self, readable: usize) -> usize {
         let mut before = readable;
         for left_out in &self.left_out {
@@ -191,7 +192,8 @@ impl<E: ItemForm> BucketReader<'_, E> {
         Ok(Some(row))
     }
 
-    /// The number of the first bucket's readable items before the cut; 0 if the cut is in another bucket.
+    /// The number of the first bucket's readable items before the cut; 0 if the cut is in another
+    /// bucket.
     fn before_cut<T>(&self, cut: &ItemPosition, row: &BucketRow<T>) -> usize {
         if row.bytes.get_str("_id").ok() != Some(&cut.bucket) {
             return 0;

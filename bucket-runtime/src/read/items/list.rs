@@ -21,7 +21,8 @@ use crate::{
     },
 };
 
-/// The list of items that a read goes through: those of one key, or of all keys, that match a query.
+/// The list of items that a read goes through: those of one key, or of all keys, that match a
+/// query.
 #[derive(Clone)]
 pub(crate) struct ItemList {
     pub(crate) spec: &'static BucketSpec,
@@ -82,7 +83,8 @@ impl ItemList {
         scope.map_or("", |scope| &scope.prefix)
     }
 
-    /// The only element of a single item's row: the number of elements before it, and its fingerprint.
+    /// The only element of a single item's row: the number of elements before it, and its
+    /// fingerprint.
     pub(crate) fn numbered_element(&self, row: &RawDocument) -> Option<(u32, u32)> {
         let number = u32::try_from(whole_in(row, self.spec.count)?).ok()?;
         Some((number, *self.fingerprints(row, 0..1).first()?))
@@ -94,8 +96,8 @@ impl ItemList {
         (0..).zip(elements).collect()
     }
 
-    /// The fingerprints of the elements next to a position in a whole bucket that the read has given, the
-    /// nearest first.
+    /// The fingerprints of the elements next to a position in a whole bucket that the read has
+    /// given, the nearest first.
     pub(super) fn neighbours(&self, bucket: &RawDocument, before: usize) -> Vec<u32> {
         if self.query.newest_first {
             return self.fingerprints(bucket, before..before.saturating_add(MAX_NEIGHBOURS));

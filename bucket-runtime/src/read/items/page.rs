@@ -17,16 +17,16 @@ pub struct ItemPage<T> {
     pub items: Vec<T>,
     /// The token for [`after`](crate::action::PageOfItems::after), if there are further items.
     pub next: Option<ItemToken>,
-    /// The token for [`before`](crate::action::PageOfItems::before), if there are items before this page.
-    /// After [`after`](crate::action::PageOfItems::after) there is always one, even if the items before the
-    /// page were removed meanwhile.
+    /// The token for [`before`](crate::action::PageOfItems::before), if there are items before this
+    /// page. After [`after`](crate::action::PageOfItems::after) there is always one, even if the
+    /// items before the page were removed meanwhile.
     pub previous: Option<ItemToken>,
 }
 
 impl<T> ItemPage<T> {
-    /// The page of a read that began at the token `given`, or at an end of the list, and found these items;
-    /// `beyond` is the token of the position after them, if there are others. A read backwards is from the end of
-    /// the page to its beginning.
+    /// The page of a read that began at the token `given`, or at an end of the list, and found
+    /// these items; `beyond` is the token of the position after them, if there are others. A read
+    /// backwards is from the end of the page to its beginning.
     pub(crate) fn of_read(
         mut items: Vec<T>,
         backwards: bool,
@@ -65,8 +65,8 @@ impl<I> PageOfItems<'_, I> {
     ///
     /// # Errors
     ///
-    /// [`is_token_mismatch`](crate::Error::is_token_mismatch) if the token is of another list: of another
-    /// key or parent, filter, struct or collection. Nothing is read then.
+    /// [`is_token_mismatch`](crate::Error::is_token_mismatch) if the token is of another list: of
+    /// another key or parent, filter, struct or collection. Nothing is read then.
     pub fn after(self, token: &ItemToken) -> Self {
         self.start_at(token, false)
     }
@@ -85,7 +85,8 @@ impl<I> PageOfItems<'_, I> {
 }
 
 impl<T: Bucket, F: ItemForm<Of = T>> Items<'_, T, F> {
-    /// The items of the first rows, and the token of the position after them if there are further rows.
+    /// The items of the first rows, and the token of the position after them if there are further
+    /// rows.
     async fn read_rows(mut self, most: u64) -> Result<(Vec<F::Item>, Option<ItemToken>)> {
         let mut found = Vec::new();
         let start = self.start()?;

@@ -15,8 +15,8 @@ use crate::{
     server::cursor::DocumentCursor,
 };
 
-/// The maximum number of times that a read looks for its position again when others change that bucket
-/// meanwhile. After that it takes the place that it found last.
+/// The maximum number of times that a read looks for its position again when others change that
+/// bucket meanwhile. After that it takes the place that it found last.
 const MAX_SEARCHES: u32 = 10;
 
 /// Where a read is in its list.
@@ -29,7 +29,8 @@ pub(crate) struct ReadPlace {
 }
 
 impl ReadPlace {
-    /// A place at a token's position, with the row of the item next to it if the read before gave that item.
+    /// A place at a token's position, with the row of the item next to it if the read before gave
+    /// that item.
     pub(crate) fn new(started: Option<ItemPosition>, neighbour: Option<RawDocumentBuf>) -> Self {
         Self {
             started,
@@ -86,10 +87,11 @@ pub(crate) trait RowSource: Sync {
     ) -> impl Future<Output = Result<DocumentCursor<'s, R>>> + Send;
 }
 
-/// The rows from a position on, and the row of the item next to it, if the read before gave that item.
+/// The rows from a position on, and the row of the item next to it, if the read before gave that
+/// item.
 ///
-/// The first command assumes that no item before the position was removed, and asks for the item next to it
-/// as well. If another item is there now, the position is searched in its bucket.
+/// The first command assumes that no item before the position was removed, and asks for the item
+/// next to it as well. If another item is there now, the position is searched in its bucket.
 pub(crate) async fn resume<'s, R: DeserializeOwned>(
     source: &impl RowSource,
     mut position: ItemPosition,

@@ -1,5 +1,5 @@
-//! A read of single items, with a filter or a limit: rows that the server unwinds, or the client where it can
-//! (`protocol/query/whole.rs`).
+//! A read of single items, with a filter or a limit: rows that the server unwinds, or the client
+//! where it can (`protocol/query/whole.rs`).
 
 use std::{
     sync::Arc,

@@ -69,7 +69,8 @@ pub(super) type BucketCursor<'s, E> =
 /// Items, in the order of their buckets' ids, and within a bucket in the order in which they were
 /// appended; or all of them in reverse.
 ///
-/// It holds one batch of the driver and one bucket at a time. Dropping it closes the server's cursor.
+/// It holds one batch of the driver and one bucket at a time. Dropping it closes the server's
+/// cursor.
 pub struct ItemStream<'s, T>(StreamRows<'s, T>);
 
 enum StreamRows<'s, T> {

@@ -12,17 +12,18 @@ use crate::{
 /// A position between two items of a read, for [`after`](crate::action::Items::after): text of only
 /// letters, digits, `-` and `_`, a hundred or so.
 ///
-/// A read goes on right there, in either order, however many items were appended or removed since: the
-/// token remembers up to eight items next to the position by a hash, and finds the position again beside
-/// the nearest that still stands. With a [`unique`](macro@crate::Bucket#unique) field, that field tells
-/// an item; otherwise its whole content does, so an item that was changed since counts as a new one in
-/// the same place. Items of a bucket that are equal in all fields are told apart by their number alone.
-/// If all eight are gone, a read may give some items again, and leaves none out.
+/// A read goes on right there, in either order, however many items were appended or removed since:
+/// the token remembers up to eight items next to the position by a hash, and finds the position
+/// again beside the nearest that still stands. With a [`unique`](macro@crate::Bucket#unique) field,
+/// that field tells an item; otherwise its whole content does, so an item that was changed since
+/// counts as a new one in the same place. Items of a bucket that are equal in all fields are told
+/// apart by their number alone. If all eight are gone, a read may give some items again, and leaves
+/// none out.
 ///
-/// It belongs to one list: one key (or all keys) of one collection, with the same filter and the same
-/// [parts](crate::action::Items::parts). Another read refuses it
-/// ([`is_token_mismatch`](crate::Error::is_token_mismatch)). It says nothing about who may see the key: a
-/// token that a visitor made up gives another place of the same list at most.
+/// It belongs to one list: one key (or all keys) of one collection, with the same filter and the
+/// same [parts](crate::action::Items::parts). Another read refuses it
+/// ([`is_token_mismatch`](crate::Error::is_token_mismatch)). It says nothing about who may see the
+/// key: a token that a visitor made up gives another place of the same list at most.
 ///
 /// ```
 /// use bucket_runtime::ItemToken;
@@ -37,8 +38,8 @@ use crate::{
 pub struct ItemToken {
     /// The fingerprint of the list.
     pub(crate) list: u64,
-    /// The position; its bucket's id is without what all ids of the list begin with. In a list of a parent's
-    /// items it is the text that `ParentList` gives the document.
+    /// The position; its bucket's id is without what all ids of the list begin with. In a list of a
+    /// parent's items it is the text that `ParentList` gives the document.
     pub(crate) position: ItemPosition,
 }
 

@@ -22,9 +22,9 @@ use crate::{
 };
 
 impl<'s, T: Bucket> ReadRollup<'s, T> {
-    /// Reads a rollup of each group of this many time windows, in the order of time: of each window with
-    /// `per_windows(1)`, and with windows of an hour of each day of UTC with `per_windows(24)`. Groups are counted
-    /// from 1970 on. 0 is taken for 1.
+    /// Reads a rollup of each group of this many time windows, in the order of time: of each window
+    /// with `per_windows(1)`, and with windows of an hour of each day of UTC with
+    /// `per_windows(24)`. Groups are counted from 1970 on. 0 is taken for 1.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, bson::DateTime, mongodb::Database};
@@ -54,8 +54,8 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
     }
 }
 
-/// Builder of a read of a rollup for each time window: await it; see [`ReadRollup::per_windows`]. The
-/// output is a [`RollupStream`].
+/// Builder of a read of a rollup for each time window: await it; see [`ReadRollup::per_windows`].
+/// The output is a [`RollupStream`].
 ///
 /// One round trip per batch. The server adds up what the buckets keep, and reads no items.
 ///
@@ -79,8 +79,8 @@ pub struct WindowRollup<T: Bucket> {
 }
 
 impl<T: Bucket> WindowRollup<T> {
-    /// The rollup in a row; `None` if it does not cover all items, or if another program has stored a
-    /// window that is not a date.
+    /// The rollup in a row; `None` if it does not cover all items, or if another program has stored
+    /// a window that is not a date.
     fn of(row: &Document) -> Option<Self> {
         Some(Self {
             start: *row.get_datetime("_id").ok()?,
@@ -108,9 +108,9 @@ impl<T: Bucket> fmt::Debug for WindowRollup<T> {
 }
 
 impl<'s, T: Bucket> RollupSeries<'s, T> {
-    /// Gives an empty rollup for each window, or group of windows, without items between two that have some, as a
-    /// chart needs it; where [`windows`](ReadRollup::windows) has bounds, also before the first and after the last
-    /// that have some. Otherwise these are left out.
+    /// Gives an empty rollup for each window, or group of windows, without items between two that
+    /// have some, as a chart needs it; where [`windows`](ReadRollup::windows) has bounds, also
+    /// before the first and after the last that have some. Otherwise these are left out.
     pub fn with_gaps(mut self, gaps: bool) -> Self {
         self.gaps = gaps;
         self
@@ -158,8 +158,8 @@ fn step(spec: &BucketSpec, windows: u32) -> i64 {
     window.saturating_mul(windows.into()).min(i64::MAX / 2)
 }
 
-/// The start of the group that a bucket's window belongs to. The server's remainder has the sign of the
-/// dividend, so times before 1970 need a second one.
+/// The start of the group that a bucket's window belongs to. The server's remainder has the sign of
+/// the dividend, so times before 1970 need a second one.
 fn group_start(spec: &BucketSpec, windows: u32) -> Bson {
     let window = format!("${}", spec.window_name().unwrap_or_default());
     if windows == 1 {

@@ -1,15 +1,16 @@
 //! Which new items an event of the server contains.
 //!
-//! A change stream shows how a document changed, and not which command changed it. An append changes `count` and sets
-//! places of the array (`items.7`), an edit leaves the count, and a removal shows a truncation, the whole array, or the
-//! whole document. An append to an empty array would show the whole array, too, so nothing is appended to an empty
-//! bucket: a removal that would leave an open one empty deletes it, and a writer seals one that another program has
-//! left. `tests/live/server_claims/watch.rs` proves this.
+//! A change stream shows how a document changed, and not which command changed it. An append
+//! changes `count` and sets places of the array (`items.7`), an edit leaves the count, and a
+//! removal shows a truncation, the whole array, or the whole document. An append to an empty array
+//! would show the whole array, too, so nothing is appended to an empty bucket: a removal that would
+//! leave an open one empty deletes it, and a writer seals one that another program has left.
+//! `tests/live/server_claims/watch.rs` proves this.
 //!
-//! A push to the empty array of a parent shows the whole array. An edit of a parent that is not an outlier, or a removal
-//! from it, changes the flag between missing and `false`. A flag that is `true` must stay, so in the own array of an
-//! outlier both can look like an append.
-//! The extras documents that a split inserts have numbers below zero.
+//! A push to the empty array of a parent shows the whole array. An edit of a parent that is not an
+//! outlier, or a removal from it, changes the flag between missing and `false`. A flag that is
+//! `true` must stay, so in the own array of an outlier both can look like an append. The extras
+//! documents that a split inserts have numbers below zero.
 
 use mongodb::{
     bson::{Bson, Document},
@@ -32,7 +33,8 @@ use crate::{
 #[derive(Clone, Copy)]
 pub(crate) struct AppendMarks {
     items: &'static str,
-    /// The count of a bucket, which an append changes, or the flag of a parent, which a push leaves alone.
+    /// The count of a bucket, which an append changes, or the flag of a parent, which a push leaves
+    /// alone.
     mark: &'static str,
     is_of_bucket: bool,
 }
@@ -65,12 +67,12 @@ impl AppendMarks {
     }
 }
 
-/// The elements that an event appended, in order, and the index of the first of them in the array; none if it did
-/// something else.
+/// The elements that an event appended, in order, and the index of the first of them in the array;
+/// none if it did something else.
 ///
-/// An append is either an insert, or an update that sets elements of the array and has the mark. A removal shortens
-/// the array; the event shows it as the whole array, as a truncation, or as the whole document (`replace`), depending
-/// on which is the shortest.
+/// An append is either an insert, or an update that sets elements of the array and has the mark. A
+/// removal shortens the array; the event shows it as the whole array, as a truncation, or as the
+/// whole document (`replace`), depending on which is the shortest.
 pub(crate) fn appended(
     marks: AppendMarks,
     event: ChangeStreamEvent<Document>,

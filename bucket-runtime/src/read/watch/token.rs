@@ -15,8 +15,8 @@ use crate::{
 /// A position in a [`WatchStream`](crate::WatchStream), to be stored and resumed from: text of only
 /// letters, digits, `-` and `.`.
 ///
-/// It holds the server's own resume token, and how many items of the next command were already given. It
-/// belongs to one key of one collection.
+/// It holds the server's own resume token, and how many items of the next command were already
+/// given. It belongs to one key of one collection.
 ///
 /// ```
 /// use bucket_runtime::WatchToken;

@@ -19,13 +19,13 @@ impl BucketSpec {
     /// ([`KeyField::MAX_TEXT`](crate::KeyField::MAX_TEXT)), and each field of an element gives its
     /// stored name and the maximum size of its value ([`BsonSize::MAX`](crate::BsonSize::MAX)).
     ///
-    /// If all of that is known, a full bucket stays within [`max_bytes`](Self#structfield.max_bytes), so
-    /// appends need not check anything.
+    /// If all of that is known, a full bucket stays within
+    /// [`max_bytes`](Self#structfield.max_bytes), so appends need not check anything.
     ///
     /// # Panics
     ///
-    /// At compile time if used in a `const`, if a full bucket could exceed that. The message names the
-    /// capacity that would fit.
+    /// At compile time if used in a `const`, if a full bucket could exceed that. The message names
+    /// the capacity that would fit.
     ///
     /// ```
     /// use bucket_runtime::{BsonSize, BucketSpec, IdFormat, KeyField, KeyName, Ordinal};
@@ -109,16 +109,16 @@ impl BucketSpec {
 
 impl OutlierSpec {
     /// States how large parents can be. Each field beside the array gives its stored name and the
-    /// maximum size of its value ([`BsonSize::MAX`](crate::BsonSize::MAX)); the last argument is the
-    /// maximum size of an item.
+    /// maximum size of its value ([`BsonSize::MAX`](crate::BsonSize::MAX)); the last argument is
+    /// the maximum size of an item.
     ///
-    /// If all of that is known, parents stay within [`max_bytes`](Self#structfield.max_bytes), so pushes
-    /// need not check anything.
+    /// If all of that is known, parents stay within [`max_bytes`](Self#structfield.max_bytes), so
+    /// pushes need not check anything.
     ///
     /// # Panics
     ///
-    /// At compile time if used in a `const`, if a full parent could exceed that. The message names the
-    /// threshold that would fit.
+    /// At compile time if used in a `const`, if a full parent could exceed that. The message names
+    /// the threshold that would fit.
     ///
     /// ```
     /// use bucket_runtime::{BsonSize, OutlierSpec};
@@ -144,13 +144,13 @@ impl OutlierSpec {
         self
     }
 
-    /// States the same for extras documents: the maximum length of the text of the parent's id in bytes
-    /// ([`KeyField::MAX_TEXT`](crate::KeyField::MAX_TEXT)), and the maximum size of an item.
+    /// States the same for extras documents: the maximum length of the text of the parent's id in
+    /// bytes ([`KeyField::MAX_TEXT`](crate::KeyField::MAX_TEXT)), and the maximum size of an item.
     ///
     /// # Panics
     ///
-    /// At compile time if used in a `const`, if a full extras document could exceed `max_bytes`. The
-    /// message names the capacity that would fit.
+    /// At compile time if used in a `const`, if a full extras document could exceed `max_bytes`.
+    /// The message names the capacity that would fit.
     ///
     /// ```
     /// use bucket_runtime::{BsonSize, KeyField, OutlierSpec};

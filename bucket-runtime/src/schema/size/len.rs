@@ -53,8 +53,8 @@ macro_rules! texts {
 texts!(String, Box<str>, std::borrow::Cow<'static, str>);
 
 impl LenField for Vec<u8> {
-    // serde writes them as an array of numbers; each takes a type, an index of up to eight digits, a NUL
-    // and 64 bits.
+    // serde writes them as an array of numbers; each takes a type, an index of up to eight digits,
+    // a NUL and 64 bits.
     const FIXED: u64 = 5;
     const PER_BYTE: u64 = 1 + 8 + 1 + 8;
 

@@ -44,8 +44,8 @@ impl IdFormat {
     /// # Panics
     ///
     /// At compile time if used in a `const`, unless each text in `after_key` starts with ASCII
-    /// punctuation other than `%`, and a window is at least one second long. The first character of each
-    /// text is escaped in key text, which keeps the ids of two keys apart.
+    /// punctuation other than `%`, and a window is at least one second long. The first character of
+    /// each text is escaped in key text, which keeps the ids of two keys apart.
     pub const fn new(
         head: &'static str,
         after_key: &'static [&'static str],
@@ -80,8 +80,8 @@ pub enum Ordinal {
     Seconds,
     /// `{date:millis}`: epoch milliseconds of the item that opened the bucket, thirteen digits.
     Millis,
-    /// `{date/1h}`: epoch seconds of the start of the items' time window, ten digits. Windows start at
-    /// multiples of their length since 1970, UTC.
+    /// `{date/1h}`: epoch seconds of the start of the items' time window, ten digits. Windows start
+    /// at multiples of their length since 1970, UTC.
     Window {
         /// The length of a window in seconds.
         seconds: u32,
@@ -91,8 +91,8 @@ pub enum Ordinal {
 }
 
 impl Ordinal {
-    /// Whether the ids of consecutive buckets count up, within a key or within a window. Otherwise an
-    /// item names each bucket.
+    /// Whether the ids of consecutive buckets count up, within a key or within a window. Otherwise
+    /// an item names each bucket.
     pub(crate) const fn counts(self) -> bool {
         matches!(self, Self::Number | Self::Window { .. })
     }

@@ -6,7 +6,8 @@ use mongodb::ClientSession;
 use super::{Span, run};
 use crate::{Error, Result};
 
-/// A call that is not sent yet: await it. The method that returns it says what it does; `S` are its settings.
+/// A call that is not sent yet: await it. The method that returns it says what it does; `S` are its
+/// settings.
 #[must_use = "nothing is sent until this is awaited"]
 pub struct Call<'s, T, S = (), E = Error> {
     send: Box<dyn FnOnce(S) -> BoxFuture<'s, Result<T, E>> + Send + 's>,
@@ -52,9 +53,9 @@ where
 }
 
 impl<'s, T, E> Write<'s, T, E> {
-    /// Carries the whole call out in this session, as commands of its own. In a transaction, all its steps are part
-    /// of it; a race that it loses then ends in an error with the driver's label `TransientTransactionError`, so
-    /// the transaction can run again.
+    /// Carries the whole call out in this session, as commands of its own. In a transaction, all
+    /// its steps are part of it; a race that it loses then ends in an error with the driver's label
+    /// `TransientTransactionError`, so the transaction can run again.
     pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
         self.settings = InSession(Some(session.into()));
         self

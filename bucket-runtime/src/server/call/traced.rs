@@ -21,8 +21,9 @@ use crate::{
 
 /// Begins the span of a call of this name.
 ///
-/// The fields have the names of OpenTelemetry's conventions for databases; a field that these do not
-/// define begins with `bucket`. Values that are not known at the beginning follow when the span ends.
+/// The fields have the names of OpenTelemetry's conventions for databases; a field that these do
+/// not define begins with `bucket`. Values that are not known at the beginning follow when the span
+/// ends.
 macro_rules! span {
     ($name:ident) => {|| {
         use tracing::field::Empty;
@@ -42,8 +43,8 @@ tokio::task_local! {
     static CURRENT: Calls;
 }
 
-/// Runs a call in its span. The span ends with the call, also if its future is dropped; if the output is a stream, the
-/// span ends with the stream, whose cursor holds the call.
+/// Runs a call in its span. The span ends with the call, also if its future is dropped; if the
+/// output is a stream, the span ends with the stream, whose cursor holds the call.
 pub(crate) fn run<'c, T, E>(
     span: fn() -> Span,
     call: BoxFuture<'c, Result<T, E>>,
@@ -131,8 +132,8 @@ impl Drop for OpenCall {
 
 /// A request of the driver, carried out in a span.
 ///
-/// Not `instrument`, which would keep the span from ending before the request: a call has its answer sooner than others
-/// that share its command.
+/// Not `instrument`, which would keep the span from ending before the request: a call has its
+/// answer sooner than others that share its command.
 pub(crate) struct SpannedRequest<F> {
     calls: Calls,
     request: F,
@@ -178,8 +179,8 @@ impl Calls {
         CURRENT.scope(self, work)
     }
 
-    /// A request of the driver for these calls. Its spans are children of the first call's, to which the others
-    /// are linked.
+    /// A request of the driver for these calls. Its spans are children of the first call's, to
+    /// which the others are linked.
     pub(crate) fn within<F>(self, request: F) -> SpannedRequest<F> {
         if let Some(first) = self.first_span() {
             self.each_open(|call| {

@@ -51,7 +51,8 @@ pub(in crate::server) struct Reply {
     pub(super) n: i64,
     #[serde(default)]
     write_errors: Vec<RefusedStatement>,
-    /// The indexes of those statements that the server had carried out before, under the same number.
+    /// The indexes of those statements that the server had carried out before, under the same
+    /// number.
     #[serde(default)]
     retried_stmt_ids: Vec<usize>,
     write_concern_error: Option<WriteConcernError>,
@@ -96,7 +97,8 @@ impl Reply {
 
     /// The results of `statements` statements.
     pub(in crate::server) fn results(self, statements: usize) -> Result<Results, DriverError> {
-        // A write that did not reach the write concern may be lost again, so it does not count as stored.
+        // A write that did not reach the write concern may be lost again, so it does not count as
+        // stored.
         if let Some(error) = self.write_concern_error {
             return Err(ErrorKind::Write(WriteFailure::WriteConcernError(error)).into());
         }

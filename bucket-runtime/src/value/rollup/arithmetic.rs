@@ -7,8 +7,8 @@ use mongodb::bson::{Bson, Decimal128};
 /// The digits of a decimal.
 const DIGITS: u32 = 34;
 
-/// The sum, if it is exact or, for floats, what the server would compute. If `None`, the server has to
-/// add.
+/// The sum, if it is exact or, for floats, what the server would compute. If `None`, the server has
+/// to add.
 pub(super) fn add(a: &Bson, b: &Bson) -> Option<Bson> {
     match (a, b) {
         (Bson::Int64(a), Bson::Int64(b)) => a.checked_add(*b).map(Bson::Int64),

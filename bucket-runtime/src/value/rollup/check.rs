@@ -24,8 +24,8 @@ pub(crate) enum Fault {
     Wrong { part: &'static str, stored: Bson },
 }
 
-/// The faults of a stored rollup of this many items, field by field. Without the items' values, which only
-/// readable items have, sums, minima and maxima count as right.
+/// The faults of a stored rollup of this many items, field by field. Without the items' values,
+/// which only readable items have, sums, minima and maxima count as right.
 pub(crate) fn faults(
     spec: &BucketSpec,
     stored: Option<&Bson>,
@@ -47,8 +47,8 @@ pub(crate) fn faults(
     faults.collect()
 }
 
-/// The stored rollup of one field; `None` if there is none. The error is a value that the server cannot add
-/// to, with its path.
+/// The stored rollup of one field; `None` if there is none. The error is a value that the server
+/// cannot add to, with its path.
 fn read<'s>(
     spec: &BucketSpec,
     field: &RollupName,
@@ -111,8 +111,8 @@ fn fault(
     Some(Fault::Wrong { part, stored })
 }
 
-/// Whether this is the minimum or maximum: one of the values, and none is better. Values that cannot be
-/// compared here, such as infinite decimals, do not count as better.
+/// Whether this is the minimum or maximum: one of the values, and none is better. Values that
+/// cannot be compared here, such as infinite decimals, do not count as better.
 fn is_end(stored: Option<&Bson>, values: &[&Bson], better: Ordering) -> bool {
     let (Some(stored), Some(like)) = (stored, values.first()) else {
         return stored.is_none() && values.is_empty();
@@ -147,9 +147,9 @@ fn is_sum(stored: Option<&Bson>, values: &[&Bson]) -> bool {
     }
 }
 
-/// Whether a number may be the rounded sum of the values. Adding n numbers in any order is wrong by at most
-/// n − 1 half units in the last place of the sum of their absolute values, and so is our own sum; a few more
-/// are for decimals that become floats.
+/// Whether a number may be the rounded sum of the values. Adding n numbers in any order is wrong by
+/// at most n − 1 half units in the last place of the sum of their absolute values, and so is our
+/// own sum; a few more are for decimals that become floats.
 fn is_near(stored: &Bson, values: &[&Bson]) -> bool {
     let Some(stored) = float(stored) else {
         return false;
@@ -252,7 +252,8 @@ mod tests {
         assert_eq!(of(8, 2, 5), wrong("min", 2_i64));
         assert_eq!(of(8, 3, 6), wrong("max", 6_i64));
         assert_eq!(of(8, 5, 5), wrong("min", 5_i64));
-        // The shell may write 32-bit integers, which the struct can read; it cannot read floats or text.
+        // The shell may write 32-bit integers, which the struct can read; it cannot read floats or
+        // text.
         assert_eq!(fault_of(stored(8, 3, 5), &values), None);
         let doubles = [Bson::Double(3.0), Bson::Double(5.0)];
         assert_eq!(fault_of(stored(8, 3, 5), &doubles), None);

@@ -6,8 +6,9 @@ use crate::schema::{key::stored_integer, time::TimeField};
 
 /// A type whose minimum and maximum a bucket can keep.
 ///
-/// Implemented for the integers, floats, [`Decimal128`], the types of [`TimeField`], and [`Option`]s of
-/// them, whose `None` does not count. A newtype of yours implements it by delegating to the type inside:
+/// Implemented for the integers, floats, [`Decimal128`], the types of [`TimeField`], and
+/// [`Option`]s of them, whose `None` does not count. A newtype of yours implements it by delegating
+/// to the type inside:
 ///
 /// ```
 /// use bucket_runtime::{RollupField, SumField, bson::Bson};
@@ -44,7 +45,8 @@ pub trait RollupField {
     /// The type of the minimum and maximum when they are read.
     type Value;
 
-    /// The value as an `Int64`, a `Double`, a `Decimal128` or a `DateTime`; `None` if there is none.
+    /// The value as an `Int64`, a `Double`, a `Decimal128` or a `DateTime`; `None` if there is
+    /// none.
     fn to_rollup(&self) -> Option<Bson>;
 
     /// Reads a stored minimum or maximum.
@@ -64,8 +66,8 @@ pub trait SumField: RollupField {
     /// The type of the sum when it is read; its default is the sum of no values.
     type Sum: Default;
 
-    /// Reads a stored sum: a sum of what [`to_rollup`](RollupField::to_rollup) gives, or a `Decimal128`
-    /// for a sum of many `Int64`s.
+    /// Reads a stored sum: a sum of what [`to_rollup`](RollupField::to_rollup) gives, or a
+    /// `Decimal128` for a sum of many `Int64`s.
     fn from_sum(sum: &Bson) -> Option<Self::Sum>;
 
     /// The sum as a float, for the mean.

@@ -192,9 +192,9 @@ impl FieldTotals {
 /// The types of what [`to_rollup`](crate::RollupField::to_rollup) gives.
 const TOTALLED: [&str; 5] = ["int", "long", "double", "decimal", "date"];
 
-/// The stage that makes a whole bucket of each item, where `$unwind` has left one item in each: one whose
-/// rollup is of this item. A value that is stored neither as a number nor as a date cannot be in a rollup, so
-/// the rollup is then incomplete.
+/// The stage that makes a whole bucket of each item, where `$unwind` has left one item in each: one
+/// whose rollup is of this item. A value that is stored neither as a number nor as a date cannot be
+/// in a rollup, so the rollup is then incomplete.
 pub(crate) fn of_item(spec: &BucketSpec) -> Document {
     let fields = spec.rollups.iter().map(|field| {
         let value = format!("${}.{}", spec.items, field.name);
@@ -219,9 +219,9 @@ pub(crate) fn of_item(spec: &BucketSpec) -> Document {
     doc! { "$set": bucket }
 }
 
-/// The stages that add up the rollups of buckets, for each value of an expression. Each result
-/// has that value as `_id`, a rollup with a bucket's field names, the number of items, and the number of
-/// buckets whose rollup is incomplete.
+/// The stages that add up the rollups of buckets, for each value of an expression. Each result has
+/// that value as `_id`, a rollup with a bucket's field names, the number of items, and the number
+/// of buckets whose rollup is incomplete.
 ///
 /// Whole numbers are added as decimals, which hold any sum of them: with integers, the server would
 /// silently change to floats beyond 64 bits.

@@ -78,11 +78,12 @@ impl LoadBuffer {
         self.load.is_over(self.max_failed)
     }
 
-    /// Sends everything that is buffered, and returns why items were not stored, by their indexes. The keys are
-    /// divided among as many commands as may be in flight; the commands of one key follow each other.
+    /// Sends everything that is buffered, and returns why items were not stored, by their indexes.
+    /// The keys are divided among as many commands as may be in flight; the commands of one key
+    /// follow each other.
     ///
-    /// Each part is a task, so one part is written as BSON while another is in flight. The tasks end with
-    /// this future.
+    /// Each part is a task, so one part is written as BSON while another is in flight. The tasks
+    /// end with this future.
     pub(super) async fn flush(
         &mut self,
         items: Arc<dyn UntypedItems>,

@@ -16,8 +16,8 @@ use crate::{
     },
 };
 
-/// One command that fills open buckets, in order, and one with further buckets. If somebody else has written
-/// to the collection since they were planned, the server refuses them.
+/// One command that fills open buckets, in order, and one with further buckets. If somebody else
+/// has written to the collection since they were planned, the server refuses them.
 #[derive(Debug, Default)]
 pub(crate) struct Commands {
     pub(crate) fills: Vec<Update>,
@@ -27,13 +27,15 @@ pub(crate) struct Commands {
 }
 
 impl Commands {
-    /// Plans them by the newest bucket of each key. One round trip per thousand keys reads those that are not
-    /// known. Where ids count up, it takes two more per hundred keys without an open bucket, and on a cluster
-    /// one for each of them. `None` if some item can only be stored by the append protocol.
+    /// Plans them by the newest bucket of each key. One round trip per thousand keys reads those
+    /// that are not known. Where ids count up, it takes two more per hundred keys without an open
+    /// bucket, and on a cluster one for each of them. `None` if some item can only be stored by the
+    /// append protocol.
     pub(crate) async fn plan(engine: &Engine, keys: &mut [KeyItems]) -> Result<Option<Self>> {
         let is_unknown =
             |key_items: &&KeyItems| !matches!(key_items.newest_bucket, NewestBucket::Closed { .. });
-        // One more read for a single key is worth it, since its last buckets may be of the next item's moment.
+        // One more read for a single key is worth it, since its last buckets may be of the next
+        // item's moment.
         let is_single = keys.iter().filter(is_unknown).count() == 1;
         let counts = |key_items: &KeyItems| key_items.scope.spec.id.ordinal.counts();
         let reads_last = is_single || keys.first().is_some_and(counts);
@@ -50,8 +52,9 @@ impl Commands {
         Ok(Some(commands))
     }
 
-    /// Fills the key's open bucket, if there is one, and seals it if the next item needs more bytes than are
-    /// left. Returns the number of items that it takes, and the bucket after which others follow.
+    /// Fills the key's open bucket, if there is one, and seals it if the next item needs more bytes
+    /// than are left. Returns the number of items that it takes, and the bucket after which others
+    /// follow.
     fn fill(&mut self, engine: &Engine, key_items: &KeyItems) -> Option<(usize, Option<String>)> {
         let mut newest_bucket = key_items.newest_bucket.clone();
         let mut filled = 0;
@@ -77,8 +80,8 @@ impl Commands {
         }
     }
 
-    /// Adds further buckets of the key, for the items from `filled` on; `None` if the append protocol has to
-    /// store or to refuse some of them.
+    /// Adds further buckets of the key, for the items from `filled` on; `None` if the append
+    /// protocol has to store or to refuse some of them.
     fn add_buckets(
         &mut self,
         key_items: &KeyItems,

@@ -18,10 +18,10 @@ pub struct FailedItem<T> {
 
 /// An append of many items that did not store all of them.
 ///
-/// All other items are stored, except in a [session](crate::action::AppendMany::session), where none is. No further
-/// items are taken from the caller's iterator or stream after an error that affects more than single items, such as
-/// a lost connection, or once the failed items would exceed the [`buffer`](crate::action::AppendMany::buffer): pass
-/// `iter.by_ref()` to keep the rest.
+/// All other items are stored, except in a [session](crate::action::AppendMany::session), where
+/// none is. No further items are taken from the caller's iterator or stream after an error that
+/// affects more than single items, such as a lost connection, or once the failed items would exceed
+/// the [`buffer`](crate::action::AppendMany::buffer): pass `iter.by_ref()` to keep the rest.
 #[derive(Debug, Clone)]
 pub struct AppendManyError<T> {
     stored: u64,

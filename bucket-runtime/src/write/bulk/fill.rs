@@ -8,8 +8,8 @@ use crate::{
     write::engine::{Batch, COMMAND_BYTES, Carried, Engine, NewestBucket, SendMode},
 };
 
-/// How many open buckets one command fills at most. A statement takes about 20 kB of memory until it is
-/// answered, and larger commands are no faster.
+/// How many open buckets one command fills at most. A statement takes about 20 kB of memory until
+/// it is answered, and larger commands are no faster.
 const BUCKETS_PER_COMMAND: usize = 250;
 
 /// A statement that fills the open bucket of a key.
@@ -20,8 +20,8 @@ struct Fill<'k> {
 }
 
 impl KeyItems {
-    /// The items for which the key's open bucket has room by count, up to one that cannot be written as
-    /// BSON; `None` if no bucket is known to be open, or no item is left.
+    /// The items for which the key's open bucket has room by count, up to one that cannot be
+    /// written as BSON; `None` if no bucket is known to be open, or no item is left.
     pub(super) fn batch_for_open_bucket(&self, engine: &Engine) -> Option<Batch<()>> {
         let NewestBucket::Open { room, .. } = self.newest_bucket else {
             return None;
@@ -49,8 +49,8 @@ impl Load {
                     continue;
                 };
                 if batch.is_empty() {
-                    // The bucket is empty, and gets sealed; or the first item cannot be written as BSON, and this
-                    // reports why.
+                    // The bucket is empty, and gets sealed; or the first item cannot be written as
+                    // BSON, and this reports why.
                     key_items.newest_bucket = NewestBucket::MustRead;
                     self.append(key_items.take_first(1)).await;
                     continue;

@@ -1,7 +1,8 @@
 //! A load in the caller's session: one transaction, which stores all of its items or none.
 //!
-//! The append protocol stores the items of one key after the other, as it does for single appends in a transaction: it
-//! reads where it would otherwise learn from a refusal, which aborts the transaction.
+//! The append protocol stores the items of one key after the other, as it does for single appends
+//! in a transaction: it reads where it would otherwise learn from a refusal, which aborts the
+//! transaction.
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,8 +23,8 @@ use crate::{
     },
 };
 
-/// How many keys (or time windows) a load in a session has at most. Each takes a round trip, and the server ends a
-/// transaction after a minute.
+/// How many keys (or time windows) a load in a session has at most. Each takes a round trip, and
+/// the server ends a transaction after a minute.
 const MAX_KEYS: usize = 1000;
 
 /// The items of a load that belong to one transaction, by key.
@@ -48,7 +49,8 @@ impl LoadInSession {
         }
     }
 
-    /// Adds an item, unless an earlier one has its identity; or an error if the load cannot be stored with it.
+    /// Adds an item, unless an earlier one has its identity; or an error if the load cannot be
+    /// stored with it.
     pub(super) fn add(&mut self, item: &dyn UntypedItem) -> Result<()> {
         check(&self.engine, item)?;
         let scope = item.scope().by(self.engine.open);
@@ -74,7 +76,8 @@ impl LoadInSession {
         Err(self.engine.server.target().error(too_large))
     }
 
-    /// Whether an earlier item of the key has the item's identity: the unique index does not see two in one bucket.
+    /// Whether an earlier item of the key has the item's identity: the unique index does not see
+    /// two in one bucket.
     fn is_twin(&mut self, item: &dyn UntypedItem, scope: &IndexedScope) -> bool {
         let identity = scope
             .spec

@@ -89,7 +89,8 @@ impl KeyItems {
         item::entry(self.item(index), &self.scope, &fail)
     }
 
-    /// The elements of a bucket as an array; `None` if one may not be stored, which is refused when it is sent.
+    /// The elements of a bucket as an array; `None` if one may not be stored, which is refused when
+    /// it is sent.
     pub(super) fn elements(&self, bucket: &PlannedBucket) -> Option<Element> {
         let all = self.all.elements(&bucket.indexes).ok()?;
         let elements = RawFields::of(all.field().ok()?.value).ok()?;
@@ -104,7 +105,8 @@ impl KeyItems {
         Some(self.item(index).element().ok()?.value_size())
     }
 
-    /// A bucket with these elements as a document; `None` if only the server can compute its rollup.
+    /// A bucket with these elements as a document; `None` if only the server can compute its
+    /// rollup.
     pub(super) fn document(
         &self,
         bucket: &PlannedBucket,

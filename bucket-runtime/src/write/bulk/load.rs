@@ -83,7 +83,8 @@ impl Load {
         self.lock().stored
     }
 
-    /// Appends items of one key with the append protocol, which finds the item that causes a refusal.
+    /// Appends items of one key with the append protocol, which finds the item that causes a
+    /// refusal.
     pub(super) async fn append(&self, key_items: KeyItems) {
         for indexes in key_items.indexes.chunks(ENTRIES_AT_ONCE) {
             let mut entries = Vec::with_capacity(indexes.len());

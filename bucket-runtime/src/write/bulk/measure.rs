@@ -14,8 +14,8 @@ use crate::{
 };
 
 impl PlannedBuckets<'_> {
-    /// The first buckets as documents, as many as fit into one command; none if the first one cannot be
-    /// stored.
+    /// The first buckets as documents, as many as fit into one command; none if the first one
+    /// cannot be stored.
     pub(super) fn next_documents(&mut self) -> Vec<RawDocumentBuf> {
         let mut documents = Vec::new();
         let mut bytes = 0;
@@ -95,9 +95,9 @@ impl KeyItems {
         }
     }
 
-    /// Whether the bucket may be split into several sealed ones. Where ids count up, the buckets after
-    /// it would need other ids. A bucket that is to take more items is left to the append protocol, and
-    /// so is one with an item that never fits, since the others may fit without it.
+    /// Whether the bucket may be split into several sealed ones. Where ids count up, the buckets
+    /// after it would need other ids. A bucket that is to take more items is left to the append
+    /// protocol, and so is one with an item that never fits, since the others may fit without it.
     fn can_cut(&self, bucket: &PlannedBucket) -> bool {
         let indexes = &bucket.indexes;
         let is_closed = bucket.sealed || indexes.len() == self.capacity();
@@ -113,8 +113,8 @@ impl KeyItems {
             && indexes.iter().all(fits)
     }
 
-    /// Splits the bucket into sealed ones that stay within their size limit, each named after its own
-    /// first item. If such an id is taken, the insert finds out and changes it.
+    /// Splits the bucket into sealed ones that stay within their size limit, each named after its
+    /// own first item. If such an id is taken, the insert finds out and changes it.
     fn cut(&self, bucket: PlannedBucket) -> Vec<PlannedBucket> {
         let budget = Budget::of(&self.scope);
         let mut parts: Vec<PlannedBucket> = Vec::new();

@@ -14,8 +14,8 @@ use crate::{
     },
 };
 
-/// Reads the newest bucket of every key whose state is unknown. If no bucket is open, it reads the last one
-/// if `reads_last`; otherwise a refusal will show that an id is taken.
+/// Reads the newest bucket of every key whose state is unknown. If no bucket is open, it reads the
+/// last one if `reads_last`; otherwise a refusal will show that an id is taken.
 pub(super) async fn find_newest_buckets(
     engine: &Engine,
     keys: &mut [KeyItems],

@@ -58,13 +58,13 @@ impl<'k> PlannedBuckets<'k> {
 }
 
 impl KeyItems {
-    /// Plans the next buckets, in the order in which they must be written; `None` if the items must be
-    /// written one by one. Items that remain are pushed afterwards.
+    /// Plans the next buckets, in the order in which they must be written; `None` if the items must
+    /// be written one by one. Items that remain are pushed afterwards.
     ///
-    /// Another writer may open a bucket while these are written. With `{#}` it takes one of
-    /// their numbers, and the buckets after that number are refused; the same happens in a window. With a
-    /// time ordinal the last bucket is written first, with room left: while it is open no other can be
-    /// opened, so everything that other writers append comes after it.
+    /// Another writer may open a bucket while these are written. With `{#}` it takes one of their
+    /// numbers, and the buckets after that number are refused; the same happens in a window. With a
+    /// time ordinal the last bucket is written first, with room left: while it is open no other can
+    /// be opened, so everything that other writers append comes after it.
     pub(super) fn plan_buckets(&mut self) -> Option<Vec<PlannedBucket>> {
         let capacity = self.capacity();
         let is_last_first = !self.scope.spec.id.ordinal.counts() && capacity > 1;
@@ -72,8 +72,8 @@ impl KeyItems {
         if (self.indexes.chunks(capacity)).any(|indexes| self.has_twins(indexes)) {
             return None;
         }
-        // If an id turns out to be taken, the other ids of its moment change. The id of the last bucket,
-        // which is already written, could not change, and it must remain the last one.
+        // If an id turns out to be taken, the other ids of its moment change. The id of the last
+        // bucket, which is already written, could not change, and it must remain the last one.
         let first_of_last = self.indexes.chunks(capacity).next_back()?.first()?;
         if is_last_first && ids.last() != self.opening_id(*first_of_last).as_ref() {
             return None;
@@ -101,8 +101,8 @@ impl KeyItems {
         Some(buckets)
     }
 
-    /// Whether two items of a bucket have the same identity: the unique index compares only items of
-    /// different buckets.
+    /// Whether two items of a bucket have the same identity: the unique index compares only items
+    /// of different buckets.
     pub(super) fn has_twins(&self, indexes: &[usize]) -> bool {
         let Some(field) = self.scope.spec.unique else {
             return false;
@@ -143,7 +143,8 @@ pub(super) struct NextIds {
 }
 
 impl NextIds {
-    /// The ids after `last`, which exists: of the key or, with an opening id, of its moment or window.
+    /// The ids after `last`, which exists: of the key or, with an opening id, of its moment or
+    /// window.
     pub(super) fn new(opening_id: Option<String>, last: Option<String>) -> Self {
         let last = last.map(|last| (opening_id, last));
         Self {

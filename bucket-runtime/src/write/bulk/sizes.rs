@@ -16,8 +16,9 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    /// About how much memory a buffered item takes: the struct and its index, and the data that it points to,
-    /// estimated by the length of its BSON. For most items that is the average of the measured ones.
+    /// About how much memory a buffered item takes: the struct and its index, and the data that it
+    /// points to, estimated by the length of its BSON. For most items that is the average of the
+    /// measured ones.
     pub(super) fn estimate(&mut self, item: &dyn UntypedItem) -> usize {
         if self.seen < ITEMS_PER_SAMPLE || is_sample(self.seen) {
             // An item that cannot be written is refused when it is sent.

@@ -25,12 +25,12 @@ use crate::{
 /// How many documents, or keys of a read, one command carries at most.
 pub(super) const DOCUMENTS_PER_COMMAND: usize = 1000;
 
-/// How many keys are stored at once. What is known of each while it is stored takes more memory than a few
-/// buffered items.
+/// How many keys are stored at once. What is known of each while it is stored takes more memory
+/// than a few buffered items.
 const KEYS_AT_ONCE: usize = 4 * DOCUMENTS_PER_COMMAND;
 
-/// How often a key is tried in whole buckets before the append protocol takes over, which waits longer
-/// and longer for other writers.
+/// How often a key is tried in whole buckets before the append protocol takes over, which waits
+/// longer and longer for other writers.
 const ROUNDS: usize = 4;
 
 impl Load {
@@ -91,8 +91,8 @@ impl Load {
         }
     }
 
-    /// Sends the next command with new buckets, and handles the first refusal; the buckets after the
-    /// refused one remain.
+    /// Sends the next command with new buckets, and handles the first refusal; the buckets after
+    /// the refused one remain.
     async fn insert(&self, planned: &mut PlannedBuckets<'_>) {
         let documents = planned.next_documents();
         if documents.is_empty() {
@@ -162,8 +162,8 @@ impl Load {
         }
     }
 
-    /// Leaves a bucket that cannot be written as a whole to the append protocol, which finds the item
-    /// that causes the refusal. Without that item, the others leave room for later ones.
+    /// Leaves a bucket that cannot be written as a whole to the append protocol, which finds the
+    /// item that causes the refusal. Without that item, the others leave room for later ones.
     async fn append_bucket(
         &self,
         planned: &mut PlannedBuckets<'_>,
@@ -177,8 +177,8 @@ impl Load {
             .await;
     }
 
-    /// Puts a bucket back whose id is taken by another bucket of the same moment. The later ids of that
-    /// moment count on from there.
+    /// Puts a bucket back whose id is taken by another bucket of the same moment. The later ids of
+    /// that moment count on from there.
     async fn rename_buckets(
         &self,
         planned: &mut PlannedBuckets<'_>,

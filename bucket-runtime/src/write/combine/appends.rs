@@ -140,7 +140,8 @@ async fn send_all(engine: &Engine, keys: Vec<KeyAppends>) -> Vec<InFlight<Combin
     done
 }
 
-/// Updates each key's batch by the server's answer to its statement. Returns the keys that are done.
+/// Updates each key's batch by the server's answer to its statement. Returns the keys that are
+/// done.
 async fn note_outcomes(
     engine: &Engine,
     sent: Vec<(KeyAppends, Carried)>,
@@ -184,8 +185,8 @@ fn send_alone(engine: &Engine, key: KeyAppends) {
     });
 }
 
-/// Opens a bucket for each key, with the number after its last bucket: one command opens all, and two read
-/// the last buckets of a hundred keys. A key that loses a race here goes on by itself.
+/// Opens a bucket for each key, with the number after its last bucket: one command opens all, and
+/// two read the last buckets of a hundred keys. A key that loses a race here goes on by itself.
 async fn open_all(engine: Engine, mut keys: Vec<KeyAppends>) {
     let scopes: Vec<_> = keys.iter().map(|key| &key.batch.scope).collect();
     let calls = calls_of(keys.iter().flat_map(|key| key.batch.owners()));

@@ -11,7 +11,8 @@ use crate::{
     write::appended::Appended,
 };
 
-/// How many bytes of items wait in one handle at most; further calls wait before they enter a queue.
+/// How many bytes of items wait in one handle at most; further calls wait before they enter a
+/// queue.
 const WAITING_BYTES: usize = 64 << 20;
 
 /// The unit, in bytes, in which that memory is counted.
@@ -82,13 +83,13 @@ pub(super) async fn answer_of(answered: Answered, target: Target<'_>) -> Result<
     }
 }
 
-/// How often a task yields before a key's next command, so that the callers just answered can append
-/// again. With 32 busy writers of one key, a command then carries 31 items on average; with one yield
-/// 26, without any 17.
+/// How often a task yields before a key's next command, so that the callers just answered can
+/// append again. With 32 busy writers of one key, a command then carries 31 items on average; with
+/// one yield 26, without any 17.
 const YIELDS: usize = 4;
 
-/// Lets the callers just answered call again, so that the next command carries their items. A single writer
-/// would only lose time.
+/// Lets the callers just answered call again, so that the next command carries their items. A
+/// single writer would only lose time.
 pub(super) async fn let_callers_run() {
     for _ in 0..YIELDS {
         tokio::task::yield_now().await;

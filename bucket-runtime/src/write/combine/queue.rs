@@ -25,7 +25,8 @@ const KEYS_PER_COMMAND: usize = 1000;
 /// How many items of one key are taken at once.
 const ITEMS_PER_KEY: usize = 10_000;
 
-/// The waiting calls of one handle and its clones. `K` is what their commands need to know of a key.
+/// The waiting calls of one handle and its clones. `K` is what their commands need to know of a
+/// key.
 #[derive(Debug)]
 pub(crate) struct Combiner<K> {
     queue: Arc<Queue<K>>,
@@ -36,9 +37,9 @@ pub(crate) struct Combiner<K> {
 pub(crate) trait SendWaiting: Clone + Send + Sync + 'static {
     type Key: Clone + Send + 'static;
 
-    /// Sends the next statement of each key in one command, or all items of a single key. Returns the keys whose
-    /// callers are answered. Keys that need a further command continue in other tasks
-    /// ([`Queue::continue_with`]), so that no key waits for another.
+    /// Sends the next statement of each key in one command, or all items of a single key. Returns
+    /// the keys whose callers are answered. Keys that need a further command continue in other
+    /// tasks ([`Queue::continue_with`]), so that no key waits for another.
     fn send(
         &self,
         keys: Vec<InFlight<Self::Key>>,
@@ -63,8 +64,8 @@ struct KeyQueue<K> {
     waiting: VecDeque<(Caller, Entry)>,
 }
 
-/// A key with a command in flight. Dropping it lets the next one be sent, which knows of the key what this one has
-/// found.
+/// A key with a command in flight. Dropping it lets the next one be sent, which knows of the key
+/// what this one has found.
 #[derive(Debug)]
 pub(crate) struct InFlight<K: Clone> {
     pub(crate) queue: Arc<Queue<K>>,
@@ -104,7 +105,8 @@ impl<K> Default for Combiner<K> {
 }
 
 impl<K: Clone + Send + 'static> Combiner<K> {
-    /// Lets the current call's item wait until a command carries it, together with other waiting ones.
+    /// Lets the current call's item wait until a command carries it, together with other waiting
+    /// ones.
     pub(crate) async fn send_with_others(
         &self,
         sender: &impl SendWaiting<Key = K>,
@@ -211,8 +213,8 @@ impl<K: Clone + Send + 'static> Worker<K> {
         }
     }
 
-    /// Takes what the next command carries: one key with several waiting items, or several keys with one
-    /// each. If nothing waits the result is empty, and the worker has ended.
+    /// Takes what the next command carries: one key with several waiting items, or several keys
+    /// with one each. If nothing waits the result is empty, and the worker has ended.
     fn take_next(&mut self) -> Vec<InFlight<K>> {
         let mut state = self.queue.lock();
         let mut taken = Vec::new();

@@ -103,7 +103,8 @@ impl<T: Bucket> FoundItems<T> {
         self.places.at.len()
     }
 
-    /// The index of the nth match in `items`, which holds either the matches or all items of the bucket.
+    /// The index of the nth match in `items`, which holds either the matches or all items of the
+    /// bucket.
     fn item_index(&self, n: usize) -> usize {
         match &self.places.stored {
             StoredItems::Elements(_) => n,

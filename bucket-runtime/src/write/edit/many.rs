@@ -14,9 +14,9 @@ use crate::{
 };
 
 impl<T: Bucket> Buckets<T> {
-    /// Changes all items of a key that match: reads those of a bucket, calls the closure for each, writes
-    /// them back by one update, and goes on with the next bucket. Returns how many items differ from
-    /// before.
+    /// Changes all items of a key that match: reads those of a bucket, calls the closure for each,
+    /// writes them back by one update, and goes on with the next bucket. Returns how many items
+    /// differ from before.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, bson::DateTime};
@@ -31,23 +31,24 @@ impl<T: Bucket> Buckets<T> {
     /// # }
     /// ```
     ///
-    /// For each bucket all of [`update_item`](Self::update_item) holds: items are written back as a whole
-    /// and keep their places, and if another writer changes one of them in between, those of this bucket
-    /// are read again, and the closure runs again for each. Items that are appended meanwhile are changed
-    /// or not.
+    /// For each bucket all of [`update_item`](Self::update_item) holds: items are written back as a
+    /// whole and keep their places, and if another writer changes one of them in between, those of
+    /// this bucket are read again, and the closure runs again for each. Items that are appended
+    /// meanwhile are changed or not.
     ///
-    /// Round trips: one for 500 buckets that may hold a match, and two for each of these buckets. After an
-    /// error, a panic of the closure, or a dropped future, the items of some buckets are changed, and
-    /// those of each other bucket are not. Call it again to go on; let the filter exclude items that are
-    /// changed already, or the closure gets them again.
+    /// Round trips: one for 500 buckets that may hold a match, and two for each of these buckets.
+    /// After an error, a panic of the closure, or a dropped future, the items of some buckets are
+    /// changed, and those of each other bucket are not. Call it again to go on; let the filter
+    /// exclude items that are changed already, or the closure gets them again.
     ///
     /// # Errors
     ///
-    /// An [`EditManyError`](crate::EditManyError) says how far the call came. It holds one of the errors of
-    /// [`update_item`](Self::update_item), at the first bucket that has one; items of one bucket that are
-    /// more than a command can carry are [`is_too_large`](crate::Error::is_too_large). A document or an
-    /// item that cannot be read does not end the call: its bucket stays as it is, the others are done, and
-    /// then the first [`is_deserialize`](crate::Error::is_deserialize) is returned.
+    /// An [`EditManyError`](crate::EditManyError) says how far the call came. It holds one of the
+    /// errors of [`update_item`](Self::update_item), at the first bucket that has one; items of one
+    /// bucket that are more than a command can carry are
+    /// [`is_too_large`](crate::Error::is_too_large). A document or an item that cannot be read does
+    /// not end the call: its bucket stays as it is, the others are done, and then the first
+    /// [`is_deserialize`](crate::Error::is_deserialize) is returned.
     pub fn update_items<'s>(
         &self,
         key: KeyRef<'_, T>,
@@ -58,8 +59,8 @@ impl<T: Bucket> Buckets<T> {
     }
 
     /// Changes all items that match, of all keys, in the order of the buckets' ids. Otherwise like
-    /// [`update_items`](Self::update_items); like [`all_items`](Self::all_items) it visits the buckets of
-    /// all keys unless the filter or an index bounds it.
+    /// [`update_items`](Self::update_items); like [`all_items`](Self::all_items) it visits the
+    /// buckets of all keys unless the filter or an index bounds it.
     pub fn update_all_items<'s>(
         &self,
         filter: Filter<T>,
@@ -68,8 +69,8 @@ impl<T: Bucket> Buckets<T> {
         update_items(self.engine(), None, filter, change)
     }
 
-    /// Removes all items of a key that match, and returns how many. Items that the struct cannot read are
-    /// removed, too.
+    /// Removes all items of a key that match, and returns how many. Items that the struct cannot
+    /// read are removed, too.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, bson::DateTime};
@@ -84,21 +85,22 @@ impl<T: Bucket> Buckets<T> {
     /// # }
     /// ```
     ///
-    /// For each bucket all of [`remove_item`](Self::remove_item) holds: one update removes the items and
-    /// corrects what the bucket keeps; a bucket that was full is sealed; one that would be empty is deleted, unless it
-    /// is numbered, and full or sealed. With time windows, if the filter is a range of times alone, buckets whose whole
-    /// window lies in the range are deleted without a look at their items.
+    /// For each bucket all of [`remove_item`](Self::remove_item) holds: one update removes the
+    /// items and corrects what the bucket keeps; a bucket that was full is sealed; one that would
+    /// be empty is deleted, unless it is numbered, and full or sealed. With time windows, if the
+    /// filter is a range of times alone, buckets whose whole window lies in the range are deleted
+    /// without a look at their items.
     ///
-    /// Round trips: one for 500 buckets that may hold a match, and two for each of these buckets; one for a bucket that
-    /// is deleted as a whole. After an error or a dropped future,
-    /// some buckets are done: call it again to go on.
+    /// Round trips: one for 500 buckets that may hold a match, and two for each of these buckets;
+    /// one for a bucket that is deleted as a whole. After an error or a dropped future, some
+    /// buckets are done: call it again to go on.
     ///
     /// # Errors
     ///
-    /// An [`EditManyError`](crate::EditManyError) says how far the call came. It holds one of the errors of
-    /// [`remove_item`](Self::remove_item), at the first bucket that has one. A document that is not a bucket
-    /// of this struct does not end the call: it stays as it is, the others are done, and then the first
-    /// [`is_deserialize`](crate::Error::is_deserialize) is returned.
+    /// An [`EditManyError`](crate::EditManyError) says how far the call came. It holds one of the
+    /// errors of [`remove_item`](Self::remove_item), at the first bucket that has one. A document
+    /// that is not a bucket of this struct does not end the call: it stays as it is, the others are
+    /// done, and then the first [`is_deserialize`](crate::Error::is_deserialize) is returned.
     #[doc(alias = "retention", alias = "delete_many")]
     pub fn remove_items<'s>(&self, key: KeyRef<'_, T>, filter: Filter<T>) -> WriteMany<'s> {
         remove_items(self.engine(), Some(self.scope(key).key), filter)
@@ -146,8 +148,8 @@ pub(crate) fn count_changed<T>(items: &[(T, bool)]) -> Vec<()> {
     vec![(); changed.count()]
 }
 
-/// An edit or a removal of many items that is not sent yet: await it. The method that returns it says what it does;
-/// the output is the number of items.
+/// An edit or a removal of many items that is not sent yet: await it. The method that returns it
+/// says what it does; the output is the number of items.
 pub type WriteMany<'s> = Call<'s, u64, SweepSettings<'s>, EditManyError>;
 
 /// The settings of an edit or a removal of many items.
@@ -158,7 +160,8 @@ pub struct SweepSettings<'s> {
 }
 
 impl<'s> WriteMany<'s> {
-    /// Reads and writes in this session; in a transaction, all documents change at one moment, or none.
+    /// Reads and writes in this session; in a transaction, all documents change at one moment, or
+    /// none.
     pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
         self.settings.session = Some(session.into());
         self
@@ -181,8 +184,9 @@ pub struct EditProgress {
     pub items: u64,
 }
 
-/// An edit or a removal of many items that ended at a bucket, or that left out documents which cannot be
-/// read ([`Error::is_deserialize`]) and did all the others. What it did stands, except in a transaction.
+/// An edit or a removal of many items that ended at a bucket, or that left out documents which
+/// cannot be read ([`Error::is_deserialize`]) and did all the others. What it did stands, except in
+/// a transaction.
 #[derive(Debug, Clone)]
 pub struct EditManyError {
     pub(super) so_far: EditProgress,

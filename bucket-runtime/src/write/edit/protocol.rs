@@ -1,5 +1,5 @@
-//! The protocol of an edit: read the items, plan the update of their bucket, and send it, until no other
-//! writer was faster.
+//! The protocol of an edit: read the items, plan the update of their bucket, and send it, until no
+//! other writer was faster.
 
 use std::marker::PhantomData;
 
@@ -60,8 +60,8 @@ impl<T: Bucket> Editor<T> {
         }
     }
 
-    /// Changes the matching items of one bucket as `plan` says, and returns the values that were planned with
-    /// that, one for each item.
+    /// Changes the matching items of one bucket as `plan` says, and returns the values that were
+    /// planned with that, one for each item.
     pub(crate) async fn change<O>(
         self,
         mut plan: impl FnMut(&Self, &mut FoundItems<T>) -> Result<Planned<O>>,

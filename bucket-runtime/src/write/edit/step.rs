@@ -77,8 +77,8 @@ impl<T: Bucket> Editor<T> {
         Ok((Some(ItemChange::Removed { freed }), elements))
     }
 
-    /// Replaces the items with changed ones, and returns each of them as it will be read, with whether it differs
-    /// from what is stored. Nothing is to change if none does.
+    /// Replaces the items with changed ones, and returns each of them as it will be read, with
+    /// whether it differs from what is stored. Nothing is to change if none does.
     pub(crate) fn plan_update(
         &self,
         found: &mut FoundItems<T>,
@@ -145,7 +145,8 @@ impl<T: Bucket> Editor<T> {
         }
     }
 
-    /// The step that removes the items, which took `freed` bytes beyond their shares; `found` holds the others.
+    /// The step that removes the items, which took `freed` bytes beyond their shares; `found` holds
+    /// the others.
     ///
     /// A bucket that holds no other is deleted, unless it is closed and its number keeps its place.
     fn removal_step(&self, found: &FoundItems<T>, freed: i64) -> Result<Step> {
@@ -156,9 +157,9 @@ impl<T: Bucket> Editor<T> {
             true => scope.unchanged(&found.places),
             false => scope.unchanged_among(&found.places, found.are_all),
         };
-        // A writer that does not know of a changed capacity would take a full bucket for an open one and
-        // not seal it. So an open bucket is found by the index whose name contains the capacity.
-        // Under a former name of a key field it is not in that index.
+        // A writer that does not know of a changed capacity would take a full bucket for an open
+        // one and not seal it. So an open bucket is found by the index whose name contains the
+        // capacity. Under a former name of a key field it is not in that index.
         let mut hint = None;
         if found.is_open && T::SPEC.has_aliases() {
             unchanged.insert(SEALED, doc! { "$exists": false });
@@ -237,7 +238,8 @@ impl<T: Bucket> Editor<T> {
         item::stored_element(item, &after.by(scope.open), &fail)
     }
 
-    /// The byte budget of the bucket, if it has to be checked. All its items lie in one time window.
+    /// The byte budget of the bucket, if it has to be checked. All its items lie in one time
+    /// window.
     fn budget(&self, found: &FoundItems<T>) -> Option<Budget> {
         let IndexedScope { key, open, .. } = self.reader.scope.clone();
         let time = (0..found.len()).find_map(|n| found.time(n));

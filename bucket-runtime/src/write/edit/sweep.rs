@@ -108,8 +108,8 @@ impl<'s, T: Bucket> Sweep<'s, T> {
         }
     }
 
-    /// Notes how many items of a document were changed. A document that cannot be read stays as it is: the others
-    /// come first.
+    /// Notes how many items of a document were changed. A document that cannot be read stays as it
+    /// is: the others come first.
     pub(crate) fn note(&mut self, done: Result<usize>) -> Result<()> {
         match done {
             Ok(items) => self.report(items as u64),
@@ -141,8 +141,8 @@ impl<'s, T: Bucket> Sweep<'s, T> {
         Ok(())
     }
 
-    /// The next buckets that may hold a match: their ids, and the keys that they belong to. `None` after the
-    /// last ones.
+    /// The next buckets that may hold a match: their ids, and the keys that they belong to. `None`
+    /// after the last ones.
     async fn list(&mut self, listing: &mut Listing) -> Result<Option<Vec<(String, IndexedScope)>>> {
         if listing.is_done {
             return Ok(None);

@@ -39,8 +39,8 @@ pub enum Upserted {
 }
 
 impl<T: Bucket> Buckets<T> {
-    /// Replaces the item of the key that has the same identity (`#[bucket(unique)]`) with this one, or
-    /// appends it if there is none.
+    /// Replaces the item of the key that has the same identity (`#[bucket(unique)]`) with this one,
+    /// or appends it if there is none.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Upserted};
@@ -58,22 +58,23 @@ impl<T: Bucket> Buckets<T> {
     /// ```
     ///
     /// The whole item is written, and keeps its place and its bucket, as by
-    /// [`update_item`](Self::update_item). Of calls at the same time one appends the item, and the others
-    /// replace it, in some order: it is never stored twice.
+    /// [`update_item`](Self::update_item). Of calls at the same time one appends the item, and the
+    /// others replace it, in some order: it is never stored twice.
     ///
     /// Round trips: one if the item is there or its bucket is open, otherwise as many as
-    /// [`append`](Self::append) takes and two more. In a session, where buckets keep rollups or expire,
-    /// and for an item that is larger than its share of `max_bytes`, two if it is there and three if not.
-    /// On a standalone server, and behind a `mongos` before 8.0, each statement is a command of its own.
+    /// [`append`](Self::append) takes and two more. In a session, where buckets keep rollups or
+    /// expire, and for an item that is larger than its share of `max_bytes`, two if it is there and
+    /// three if not. On a standalone server, and behind a `mongos` before 8.0, each statement is a
+    /// command of its own.
     ///
     /// A dropped future leaves the item stored, replaced or neither, never a broken bucket.
     ///
     /// # Errors
     ///
-    /// [`is_item_moved`](crate::Error::is_item_moved) if the item with this identity lies in another time
-    /// window. [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether the item may have been
-    /// stored anyway; the call can be repeated without a check. Others: those of [`append`](Self::append)
-    /// and of [`update_item`](Self::update_item).
+    /// [`is_item_moved`](crate::Error::is_item_moved) if the item with this identity lies in
+    /// another time window. [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether the
+    /// item may have been stored anyway; the call can be repeated without a check. Others: those of
+    /// [`append`](Self::append) and of [`update_item`](Self::update_item).
     pub fn upsert_item<'s>(&self, item: &T) -> Write<'s, Upserted>
     where
         T: Identified,
@@ -135,9 +136,9 @@ impl IdentifiedEntry {
         Err(self.reader.target().error(Kind::Contended(TRIES)))
     }
 
-    /// The statements of which one replaces the item if it is there, and the other one appends it if it is
-    /// not; `None` if a bucket's other fields depend on its items. Not for a session, where the refusal of one of them
-    /// would abort a transaction.
+    /// The statements of which one replaces the item if it is there, and the other one appends it
+    /// if it is not; `None` if a bucket's other fields depend on its items. Not for a session,
+    /// where the refusal of one of them would abort a transaction.
     fn plan_at_once<T: Bucket>(
         &self,
         field: &str,
@@ -161,8 +162,8 @@ impl IdentifiedEntry {
         let target = self.engine.target_of(&self.scope);
         let mut results = match self.engine.server.update_all(updates, false).await {
             Ok(results) => results.into_iter().map(|result| result.map(|()| true)),
-            // The driver repeats a broken `bulkWrite`, but gives up if one of its statements is refused, as
-            // one of these always is. Whatever it has stored, the next steps find it.
+            // The driver repeats a broken `bulkWrite`, but gives up if one of its statements is
+            // refused, as one of these always is. Whatever it has stored, the next steps find it.
             Err(error) if is_repeatable(&error) => return Ok(Sent::InDoubt),
             Err(error) => return Err(target.write_error(error)),
         };
@@ -170,7 +171,8 @@ impl IdentifiedEntry {
             return Ok(Sent::InDoubt);
         };
         match (replaced, self.engine.answer(&appended), appended) {
-            // After a lost answer the command is sent again, and then the item is there to be replaced.
+            // After a lost answer the command is sent again, and then the item is there to be
+            // replaced.
             (_, Answer::Stored, _) => Ok(Sent::Done(Upserted::Appended)),
             (Ok(_), _, _) => Ok(Sent::Done(Upserted::Replaced)),
             (_, Answer::Refused, Err(error)) => Err(target.write_error(error)),

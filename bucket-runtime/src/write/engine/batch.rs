@@ -24,14 +24,15 @@ use crate::{
     write::{appended::Appended, item::Entry},
 };
 
-/// The most bytes of elements in one command, unless a single element is longer. The server takes 16 MB.
+/// The most bytes of elements in one command, unless a single element is longer. The server takes
+/// 16 MB.
 pub(crate) const COMMAND_BYTES: usize = 8 << 20;
 
 /// The most statements of one command.
 const STATEMENTS_PER_COMMAND: usize = 100;
 
-/// Items of one key on their way into its buckets, in order. Each belongs to a `W` that waits for the
-/// item's result.
+/// Items of one key on their way into its buckets, in order. Each belongs to a `W` that waits for
+/// the item's result.
 #[derive(Debug)]
 pub(crate) struct Batch<W> {
     pub(crate) scope: IndexedScope,
@@ -49,7 +50,8 @@ pub(crate) struct Batch<W> {
 /// How a statement is sent, which decides whether it may open a bucket while nothing is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum SendMode {
-    /// The statement is sent in a session, and opens no bucket: a refusal would abort a transaction.
+    /// The statement is sent in a session, and opens no bucket: a refusal would abort a
+    /// transaction.
     InSession,
     /// The statement is sent alone, or followed by statements of the same key.
     Alone,
@@ -60,7 +62,8 @@ pub(crate) enum SendMode {
 /// The items that a statement stores, and the newest bucket after it.
 #[derive(Debug)]
 pub(crate) struct Carried {
-    /// The index of the first item in the batch's entries, after the statements before it have succeeded.
+    /// The index of the first item in the batch's entries, after the statements before it have
+    /// succeeded.
     begin: usize,
     pub(crate) items: usize,
     after: NewestBucket,
@@ -124,9 +127,10 @@ impl<W> Batch<W> {
         self.entries.is_empty()
     }
 
-    /// Takes out the last items, which would begin a bucket without filling it, if the others fill one. What comes
-    /// meanwhile fills it with them, so each bucket is written once, and no other handle finds one that is open. No
-    /// item is taken out twice in a row, since they are fewer than fill a bucket.
+    /// Takes out the last items, which would begin a bucket without filling it, if the others fill
+    /// one. What comes meanwhile fills it with them, so each bucket is written once, and no other
+    /// handle finds one that is open. No item is taken out twice in a row, since they are fewer
+    /// than fill a bucket.
     pub(crate) fn split_off_partial_bucket(
         &mut self,
     ) -> impl DoubleEndedIterator<Item = (W, Entry)> {
@@ -146,9 +150,9 @@ impl<W> Batch<W> {
         self.entries.front().map(|(_, entry)| entry)
     }
 
-    /// The next statements, each with what it carries. Each assumes that those before it succeed. Together
-    /// they carry the first items, though not always in order. The error says that no id is left for the
-    /// next bucket.
+    /// The next statements, each with what it carries. Each assumes that those before it succeed.
+    /// Together they carry the first items, though not always in order. The error says that no id
+    /// is left for the next bucket.
     pub(crate) fn statements(&self, sent: SendMode) -> Result<Vec<(Update, Carried)>, Kind> {
         let most = match sent {
             SendMode::Alone => STATEMENTS_PER_COMMAND,
@@ -266,9 +270,10 @@ impl<W> Batch<W> {
         }
     }
 
-    /// The items from `begin` on that fit into one statement: at most `room`, within the bytes of a command
-    /// and of the bucket, no two with the same `unique` value, and none whose rollup only the server can
-    /// compute. `before` is the bucket's oversize; a new bucket takes any first item.
+    /// The items from `begin` on that fit into one statement: at most `room`, within the bytes of a
+    /// command and of the bucket, no two with the same `unique` value, and none whose rollup only
+    /// the server can compute. `before` is the bucket's oversize; a new bucket takes any first
+    /// item.
     fn items(
         &self,
         begin: usize,
@@ -329,8 +334,8 @@ impl<W> Batch<W> {
 
     /// The most items that open a bucket: one less than its capacity, unless that is one.
     ///
-    /// A bucket that is full from the start is not in the open index, so the server would accept it beside
-    /// an open one; see [`new_buckets`](Self::new_buckets).
+    /// A bucket that is full from the start is not in the open index, so the server would accept it
+    /// beside an open one; see [`new_buckets`](Self::new_buckets).
     pub(super) fn max_in_new_bucket(&self) -> usize {
         (self.capacity() - 1).max(1)
     }

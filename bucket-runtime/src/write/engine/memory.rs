@@ -1,15 +1,17 @@
 //! A handle's memory of the keys that it wrote last.
 //!
-//! The server keeps the index entries of full buckets for its snapshot history, five minutes by default. A search
-//! for the open bucket passes those of the key, and so does the check that the entry of a new bucket is unique. A
-//! key that opens many buckets a second would spend most of an append on them.
+//! The server keeps the index entries of full buckets for its snapshot history, five minutes by
+//! default. A search for the open bucket passes those of the key, and so does the check that the
+//! entry of a new bucket is unique. A key that opens many buckets a second would spend most of an
+//! append on them.
 //!
-//! So a handle remembers the newest bucket of the keys that it wrote last, and fills it by its id, with the hint
-//! `_id_`: that passes nothing, and only openings are left, of which a larger capacity needs fewer. What is remembered
-//! may be out of date. The statement's filter decides, and a refusal leads to the open index (`protocol/next_step.rs`). Such
-//! a statement does not name `bucket_open`, whose name stands for the capacity; a change of the capacity seals all
-//! buckets that a handle may remember as open. It remembers only what a statement of its own has shown: a bucket that was
-//! read may be of another capacity.
+//! So a handle remembers the newest bucket of the keys that it wrote last, and fills it by its id,
+//! with the hint `_id_`: that passes nothing, and only openings are left, of which a larger
+//! capacity needs fewer. What is remembered may be out of date. The statement's filter decides, and
+//! a refusal leads to the open index (`protocol/next_step.rs`). Such a statement does not name
+//! `bucket_open`, whose name stands for the capacity; a change of the capacity seals all buckets
+//! that a handle may remember as open. It remembers only what a statement of its own has shown: a
+//! bucket that was read may be of another capacity.
 
 use std::{
     collections::HashMap,
@@ -23,8 +25,8 @@ use super::{Batch, Engine, NewestBucket};
 /// forgotten. At most twice as many are kept, and each takes some 200 bytes.
 const KEYS: usize = 10_000;
 
-/// The newest buckets of the keys that a handle wrote last, by the prefix of their ids. An entry may be out of date
-/// at any time: then the server refuses the statement that was built on it.
+/// The newest buckets of the keys that a handle wrote last, by the prefix of their ids. An entry
+/// may be out of date at any time: then the server refuses the statement that was built on it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Memory(Arc<Mutex<Generations>>);
 
@@ -36,8 +38,8 @@ struct Generations {
 }
 
 impl Engine {
-    /// Takes over what the handle remembers of the key, once for each batch. A session may not see yet
-    /// what the handle has written.
+    /// Takes over what the handle remembers of the key, once for each batch. A session may not see
+    /// yet what the handle has written.
     pub(crate) fn recall<W>(&self, batch: &mut Batch<W>, is_in_session: bool) {
         let has_recalled = mem::replace(&mut batch.retry_state.has_recalled, true);
         // The command before, which has just ended, knows better.
@@ -50,7 +52,8 @@ impl Engine {
     pub(super) fn remember<W>(&self, batch: &Batch<W>) {
         let newest_bucket = match &batch.newest_bucket {
             open @ NewestBucket::Open { .. } => open.clone(),
-            // Buckets may be removed before the next item comes, or their transaction aborted, and numbers leave no gap.
+            // Buckets may be removed before the next item comes, or their transaction aborted, and
+            // numbers leave no gap.
             NewestBucket::Closed { .. } if batch.scope.spec.id.ordinal.counts() => {
                 NewestBucket::NoneOpen
             }

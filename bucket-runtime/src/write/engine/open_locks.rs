@@ -8,8 +8,9 @@ use crate::write::chance::RandomState;
 
 /// Lets the tasks of a handle open buckets of a key one after the other.
 ///
-/// Correctness does not depend on it. But opening a bucket takes a read and a write, and of all tasks that
-/// do this at once for one key only one succeeds; the others would waste their round trips.
+/// Correctness does not depend on it. But opening a bucket takes a read and a write, and of all
+/// tasks that do this at once for one key only one succeeds; the others would waste their round
+/// trips.
 #[derive(Debug, Clone, Default)]
 pub(super) struct OpenLocks(Arc<(RandomState, [Mutex<()>; 32])>);
 

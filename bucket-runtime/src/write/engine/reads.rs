@@ -23,8 +23,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Reads the newest bucket if the next statement needs it. The caller holds the lock until it has sent
-    /// that statement.
+    /// Reads the newest bucket if the next statement needs it. The caller holds the lock until it
+    /// has sent that statement.
     pub(super) async fn find_newest_bucket<W>(
         &self,
         batch: &mut Batch<W>,
@@ -60,10 +60,11 @@ impl Engine {
         Ok(lock)
     }
 
-    /// Reads the open bucket. With a time ordinal it reads the key's last one, which nearly always is the
-    /// open one if one is open, and otherwise shows the next id. If another one is open, the server refuses
-    /// the next statement, which leads to a search for it; that would abort a transaction. Numbers cannot do
-    /// without the search: the server would accept full buckets beside an open one with a foreign id.
+    /// Reads the open bucket. With a time ordinal it reads the key's last one, which nearly always
+    /// is the open one if one is open, and otherwise shows the next id. If another one is open, the
+    /// server refuses the next statement, which leads to a search for it; that would abort a
+    /// transaction. Numbers cannot do without the search: the server would accept full buckets
+    /// beside an open one with a foreign id.
     async fn read_newest_bucket<W>(
         &self,
         batch: &mut Batch<W>,
@@ -83,8 +84,9 @@ impl Engine {
         }
     }
 
-    /// Reads the last bucket, when no bucket is open or the open one has no room. With numbered buckets the
-    /// open one is the last one, so one read shows whether another writer has opened it meanwhile.
+    /// Reads the last bucket, when no bucket is open or the open one has no room. With numbered
+    /// buckets the open one is the last one, so one read shows whether another writer has opened it
+    /// meanwhile.
     async fn read_last_bucket<W>(
         &self,
         batch: &mut Batch<W>,
@@ -109,8 +111,8 @@ impl Engine {
 
     /// Reads the open bucket.
     ///
-    /// An id that no bucket of the key can have is an error: the bucket blocks all others, and reads would
-    /// not find its items. It may come from another id format, or another program.
+    /// An id that no bucket of the key can have is an error: the bucket blocks all others, and
+    /// reads would not find its items. It may come from another id format, or another program.
     async fn read_open_bucket<W>(
         &self,
         batch: &mut Batch<W>,
@@ -127,8 +129,8 @@ impl Engine {
 }
 
 impl<W> Batch<W> {
-    /// Whether nothing is known of the newest bucket, and there are too many items for one statement that searches
-    /// for it.
+    /// Whether nothing is known of the newest bucket, and there are too many items for one
+    /// statement that searches for it.
     fn is_unread(&self) -> bool {
         self.newest_bucket == NewestBucket::Unknown
             && !self.is_contended()

@@ -13,7 +13,8 @@ pub(super) struct RetryState {
     pub(super) tries: u32,
     /// How long the last command took.
     pub(super) last_trip: Duration,
-    /// Whether some of the first entries may be present already, so that the engine has to look them up.
+    /// Whether some of the first entries may be present already, so that the engine has to look
+    /// them up.
     pub(super) may_be_present: bool,
     /// Whether another open bucket has refused the items, and was not looked for since.
     pub(super) has_lost: bool,

@@ -12,9 +12,10 @@ use crate::{
     value::element::{raw, value_size},
 };
 
-/// Packs items of a parent into buckets before `next`, the first extras document that is there. The parent's own items
-/// are older, so their buckets take the numbers before that one, or before 0. The last bucket is open if there are
-/// no others: the open one is at the other end. `None` if there are no such numbers.
+/// Packs items of a parent into buckets before `next`, the first extras document that is there. The
+/// parent's own items are older, so their buckets take the numbers before that one, or before 0.
+/// The last bucket is open if there are no others: the open one is at the other end. `None` if
+/// there are no such numbers.
 ///
 /// Numbers below zero show a change stream that their items were stored before.
 pub(crate) fn pack(

@@ -1,5 +1,5 @@
-//! Finds the problems of extras: as a whole, between them and their parents, and in the documents without a
-//! count, which the manual's commands wrote.
+//! Finds the problems of extras: as a whole, between them and their parents, and in the documents
+//! without a count, which the manual's commands wrote.
 
 use mongodb::bson::{Bson, Document, RawDocument, RawDocumentBuf, doc};
 
@@ -38,8 +38,8 @@ pub(super) async fn count(
     Ok(())
 }
 
-/// Finds the extras whose parent has no flag or does not exist. A reference that no parent can have is a
-/// problem of its extras document.
+/// Finds the extras whose parent has no flag or does not exist. A reference that no parent can have
+/// is a problem of its extras document.
 pub(super) async fn find_lonely<T: Outlier>(
     collections: &OutlierCollections,
 ) -> Result<Vec<Problem>> {
@@ -84,7 +84,8 @@ fn group_lonely(spec: &OutlierSpec, parents: &str) -> [Document; 3] {
     ]
 }
 
-/// Lists the extras documents without a count, which other programs stored, and what of them cannot be read.
+/// Lists the extras documents without a count, which other programs stored, and what of them cannot
+/// be read.
 pub(super) async fn verify_uncounted<T: Outlier>(outliers: &Outliers<T>) -> Result<Vec<Problem>> {
     let extras = outliers.collections.extras.server.target();
     let uncounted = doc! { "$match": { "count": { "$exists": false } } };

@@ -18,7 +18,8 @@ use crate::{
     value::{element::comparable, shell::shell},
 };
 
-/// The items of a parent's array that have the same identity: their places, and the extras documents with further ones.
+/// The items of a parent's array that have the same identity: their places, and the extras
+/// documents with further ones.
 #[derive(Default)]
 struct Holders {
     identity: Bson,
@@ -29,7 +30,8 @@ struct Holders {
 /// The parents and the identities of the twins that were found.
 pub(super) type KnownTwins = BTreeSet<(String, String)>;
 
-/// Finds the identities that two items of the parent's array have, or one of them and one of the extras.
+/// Finds the identities that two items of the parent's array have, or one of them and one of the
+/// extras.
 pub(super) async fn find_twins<T: Outlier>(
     outliers: &Outliers<T>,
     row: &RawDocument,
@@ -81,9 +83,9 @@ impl Holders {
     }
 }
 
-/// The identities that items of the parent's array and of the extras have, each with the id of an extras document. An
-/// item may move from the array to the extras after the array was read, so those that are found are looked up in the
-/// array again.
+/// The identities that items of the parent's array and of the extras have, each with the id of an
+/// extras document. An item may move from the array to the extras after the array was read, so
+/// those that are found are looked up in the array again.
 async fn find_in_both<T: Outlier>(
     outliers: &Outliers<T>,
     parent: &Bson,
@@ -114,10 +116,10 @@ async fn find_in_both<T: Outlier>(
     Ok(found)
 }
 
-/// Finds the identities that items of several extras documents of a parent have. The unique index refuses those
-/// among ours, unless another program dropped it, and does not see documents without a count. Each is looked up
-/// again: an item may have left one document and come back into another meanwhile. Those that the parents' arrays
-/// hold, too, are known.
+/// Finds the identities that items of several extras documents of a parent have. The unique index
+/// refuses those among ours, unless another program dropped it, and does not see documents without
+/// a count. Each is looked up again: an item may have left one document and come back into another
+/// meanwhile. Those that the parents' arrays hold, too, are known.
 pub(super) async fn find_in_extras<T: Outlier>(
     extras: Target<'_>,
     known: &KnownTwins,

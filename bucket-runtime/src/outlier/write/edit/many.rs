@@ -15,8 +15,9 @@ use crate::{
 };
 
 impl<T: Outlier> Outliers<T> {
-    /// Changes all items of a parent that match: reads those of a document, calls the closure for each, writes them
-    /// back by one update, and goes on with the next document. Returns how many items differ from before.
+    /// Changes all items of a parent that match: reads those of a document, calls the closure for
+    /// each, writes them back by one update, and goes on with the next document. Returns how many
+    /// items differ from before.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Fields, Outlier, Outliers};
@@ -34,21 +35,24 @@ impl<T: Outlier> Outliers<T> {
     /// # }
     /// ```
     ///
-    /// For each document all of [`update_item`](Self::update_item) holds: items are written back as a whole and keep
-    /// their places, and if another writer changes one of them in between, those of this document are read again, and
-    /// the closure runs again for each. Items that are pushed meanwhile are changed or not.
+    /// For each document all of [`update_item`](Self::update_item) holds: items are written back as
+    /// a whole and keep their places, and if another writer changes one of them in between, those
+    /// of this document are read again, and the closure runs again for each. Items that are pushed
+    /// meanwhile are changed or not.
     ///
-    /// Round trips: two if there are no extras; else one more, and two for each extras document that may hold a
-    /// match. After an error, a panic of the closure, or a dropped future, the items of some documents are changed,
-    /// and those of each other document are not. Call it again to go on; let the condition exclude items that are
-    /// changed already, or the closure gets them again.
+    /// Round trips: two if there are no extras; else one more, and two for each extras document
+    /// that may hold a match. After an error, a panic of the closure, or a dropped future, the
+    /// items of some documents are changed, and those of each other document are not. Call it again
+    /// to go on; let the condition exclude items that are changed already, or the closure gets them
+    /// again.
     ///
     /// # Errors
     ///
-    /// An [`EditManyError`](crate::EditManyError) says how far the call came. It holds one of the errors of
-    /// [`update_item`](Self::update_item), at the first document that has one; items of one document that are more
-    /// than a command can carry are [`is_too_large`](crate::Error::is_too_large). An item that cannot be read does
-    /// not end the call: its document stays as it is, the others are done, and then the first
+    /// An [`EditManyError`](crate::EditManyError) says how far the call came. It holds one of the
+    /// errors of [`update_item`](Self::update_item), at the first document that has one; items of
+    /// one document that are more than a command can carry are
+    /// [`is_too_large`](crate::Error::is_too_large). An item that cannot be read does not end the
+    /// call: its document stays as it is, the others are done, and then the first
     /// [`is_deserialize`](crate::Error::is_deserialize) is returned.
     pub fn update_items<'s>(
         &self,
@@ -69,7 +73,8 @@ impl<T: Outlier> Outliers<T> {
         })
     }
 
-    /// Removes all items of a parent that match, and returns how many. Items that cannot be read are removed, too.
+    /// Removes all items of a parent that match, and returns how many. Items that cannot be read
+    /// are removed, too.
     ///
     /// With `Book::FIELDS.buyers.item().eq("ann")` it removes all items that equal the value.
     ///
@@ -90,14 +95,14 @@ impl<T: Outlier> Outliers<T> {
     ///
     /// For each document all of [`remove_item`](Self::remove_item) holds.
     ///
-    /// Round trips: two if there are no extras; else one more, and two for each extras document that may hold a
-    /// match, with a [total](macro@crate::Outlier#total) four. After an error or a dropped future, some documents are
-    /// done, and the total is right: call it again to go on.
+    /// Round trips: two if there are no extras; else one more, and two for each extras document
+    /// that may hold a match, with a [total](macro@crate::Outlier#total) four. After an error or a
+    /// dropped future, some documents are done, and the total is right: call it again to go on.
     ///
     /// # Errors
     ///
-    /// An [`EditManyError`](crate::EditManyError) says how far the call came. It holds one of the errors of
-    /// [`remove_item`](Self::remove_item), at the first document that has one.
+    /// An [`EditManyError`](crate::EditManyError) says how far the call came. It holds one of the
+    /// errors of [`remove_item`](Self::remove_item), at the first document that has one.
     pub fn remove_items<'s>(&self, id: IdRef<'_, T>, filter: Filter<T::Item>) -> WriteMany<'s> {
         let (parent, filter) = (self.parent(id), Filter::of(filter.node));
         Call::new(span!(remove_items), |settings| async move {

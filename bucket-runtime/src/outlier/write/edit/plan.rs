@@ -1,5 +1,5 @@
-//! The two kinds of edit of a parent's items. Where the parent has a total, a removal from the extras is a transaction
-//! that also updates the total.
+//! The two kinds of edit of a parent's items. Where the parent has a total, a removal from the
+//! extras is a transaction that also updates the total.
 
 use futures_util::future::BoxFuture;
 use mongodb::ClientSession;

@@ -1,7 +1,8 @@
 //! The protocol of an edit of a parent's items: the parent's own first, then the extras.
 //!
-//! Each document takes one update, on condition that the items are as they were read. Extras are buckets, so the
-//! bucket half changes them; the parent's own array is changed here, as the bucket half's plan says.
+//! Each document takes one update, on condition that the items are as they were read. Extras are
+//! buckets, so the bucket half changes them; the parent's own array is changed here, as the bucket
+//! half's plan says.
 
 use mongodb::{
     ClientSession,
@@ -174,7 +175,8 @@ impl ParentEditor {
         read_value(elements.get(0).ok()??).ok()
     }
 
-    /// Sends what is planned for the items of a document; returns whether they were as they were read.
+    /// Sends what is planned for the items of a document; returns whether they were as they were
+    /// read.
     async fn send<T: Outlier>(
         &self,
         editor: &ExtrasEditor<T>,

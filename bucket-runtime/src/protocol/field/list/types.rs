@@ -8,8 +8,8 @@ use std::{
 
 use crate::protocol::field::{Fields, FieldsInside, Path};
 
-/// The type of a field that is stored as an array: [`Vec`], a slice in a [`Box`], an array, [`VecDeque`],
-/// [`LinkedList`], [`HashSet`], [`BTreeSet`], or an [`Option`] of these.
+/// The type of a field that is stored as an array: [`Vec`], a slice in a [`Box`], an array,
+/// [`VecDeque`], [`LinkedList`], [`HashSet`], [`BTreeSet`], or an [`Option`] of these.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is stored as one value, which contains no others",
     label = "this condition is for arrays",

@@ -4,17 +4,19 @@ use super::{Batch, Carried, NewestBucket};
 use crate::protocol::command::Update;
 
 impl<W> Batch<W> {
-    /// If no bucket is open: the statements that insert buckets for the waiting items, `most` at most. All
-    /// are full but the last one, which has room left; with numbers it may be full, too. None where opening a bucket for the first items does as
-    /// well, and joins a bucket that another writer has opened under the same id.
+    /// If no bucket is open: the statements that insert buckets for the waiting items, `most` at
+    /// most. All are full but the last one, which has room left; with numbers it may be full, too.
+    /// None where opening a bucket for the first items does as well, and joins a bucket that
+    /// another writer has opened under the same id.
     ///
-    /// A full bucket is not in the open index, so the server would accept it beside an open one. With a
-    /// time ordinal, a writer's next items would then go into the open one, and come before those of the
-    /// full one. So the last bucket is inserted first: while it is open, no other can be. After a refusal,
-    /// however, the items of a full bucket come after those of the last one, so the order of the items
-    /// must not matter. Its id may be taken, too, since only the ids of the first item's moment were read;
-    /// so a writer that was refused twice opens a bucket for that item. Where buckets are numbered, a full
-    /// one takes the number that an open one would need, and all are inserted in order.
+    /// A full bucket is not in the open index, so the server would accept it beside an open one.
+    /// With a time ordinal, a writer's next items would then go into the open one, and come before
+    /// those of the full one. So the last bucket is inserted first: while it is open, no other can
+    /// be. After a refusal, however, the items of a full bucket come after those of the last one,
+    /// so the order of the items must not matter. Its id may be taken, too, since only the ids of
+    /// the first item's moment were read; so a writer that was refused twice opens a bucket for
+    /// that item. Where buckets are numbered, a full one takes the number that an open one would
+    /// need, and all are inserted in order.
     pub(super) fn new_buckets(
         &self,
         begin: usize,

@@ -98,7 +98,8 @@ impl<W> Batch<W> {
         self.retry_state.may_be_present
     }
 
-    /// Whether the first try has shown that the key's last bucket must be read, which tells the next number.
+    /// Whether the first try has shown that the key's last bucket must be read, which tells the
+    /// next number.
     pub(crate) fn needs_last_bucket(&self) -> bool {
         let is_first = self.retry_state.tries == 0 && !self.retry_state.may_be_present;
         is_first
