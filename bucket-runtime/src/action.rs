@@ -51,7 +51,7 @@ pub use crate::{
         rollup::{ReadRollup, RollupSeries},
         watch::Watch,
     },
-    server::call::builder::{Call, InSession, Write},
+    server::call::{Call, InSession, Write},
     write::{
         bulk::AppendMany,
         edit::many::{SweepSettings, WriteMany},

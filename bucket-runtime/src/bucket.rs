@@ -20,7 +20,7 @@ use crate::{
         unwind, validator,
     },
     schema::{key::Key, names::is_same, size::TooLong, spec::BucketSpec},
-    server::call::builder::Call,
+    server::call::Call,
     value::{read_back::Flattened, rollup::RollupFields},
 };
 

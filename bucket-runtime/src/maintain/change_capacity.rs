@@ -30,7 +30,7 @@ use crate::{
     schema::{key::Key, names::SEALED, open_index::OpenIndex, spec::BucketSpec},
     server::{
         Server,
-        call::{builder::Call, span},
+        call::{Call, span},
     },
 };
 

@@ -27,7 +27,7 @@ use crate::{
     schema::key::{Key, KeyPart},
     server::{
         Server,
-        call::{builder::Call, span},
+        call::{Call, span},
     },
 };
 

@@ -15,7 +15,7 @@ use crate::{
         validator,
     },
     schema::{key::KeyField, size::TooLong, spec::OutlierSpec},
-    server::call::builder::Call,
+    server::call::Call,
     value::read_back::Flattened,
 };
 

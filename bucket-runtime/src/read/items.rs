@@ -31,7 +31,7 @@ use crate::{
     },
     schema::spec::BucketSpec,
     server::{
-        call::{builder::Call, span},
+        call::{Call, span},
         target::OwnedTarget,
     },
     value::unreadable::OnUnreadable,

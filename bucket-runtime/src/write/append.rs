@@ -2,10 +2,7 @@
 
 use crate::{
     Bucket, Buckets,
-    server::call::{
-        builder::{InSession, Write},
-        span,
-    },
+    server::call::{InSession, Write, span},
     write::{
         appended::Appended,
         combine::{CombinedKey, Combiner},

@@ -13,10 +13,7 @@ use crate::{
     Bucket, Buckets, Identified, Result,
     error::Kind,
     protocol::query::Query,
-    server::call::{
-        builder::{InSession, Write},
-        span,
-    },
+    server::call::{InSession, Write, span},
 };
 
 impl<T: Bucket> Buckets<T> {

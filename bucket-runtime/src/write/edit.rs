@@ -31,10 +31,7 @@ pub(crate) use self::{
 use crate::{
     Bucket, Buckets, KeyRef,
     protocol::{filter::Filter, query::Query},
-    server::call::{
-        builder::{InSession, Write},
-        span,
-    },
+    server::call::{InSession, Write, span},
 };
 
 impl<T: Bucket> Buckets<T> {

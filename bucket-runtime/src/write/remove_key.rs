@@ -2,10 +2,7 @@
 
 use crate::{
     Bucket, Buckets, KeyRef,
-    server::call::{
-        builder::{InSession, Write},
-        span,
-    },
+    server::call::{InSession, Write, span},
 };
 
 impl<T: Bucket> Buckets<T> {

@@ -19,7 +19,7 @@ use crate::{
     maintain::verify::{Problem, ProblemKind, Verifier, exists, verifier},
     outlier::{Outlier, Outliers, command, extra::ExtraItem},
     schema::spec::OutlierSpec,
-    server::call::{builder::Call, span},
+    server::call::{Call, span},
     value::shell::shell,
     write::engine::Engine,
 };

@@ -15,7 +15,7 @@ use crate::{
         items::{ItemToken, PageOfItems},
         part::Whole,
     },
-    server::call::{builder::Call, span},
+    server::call::{Call, span},
 };
 
 impl<T: Outlier> Outliers<T> {

@@ -5,10 +5,7 @@ use mongodb::ClientSession;
 use crate::{
     Result,
     outlier::{IdRef, Outlier, Outliers, parent_handle::ParentHandle},
-    server::call::{
-        builder::{InSession, Write},
-        span,
-    },
+    server::call::{InSession, Write, span},
 };
 
 impl<T: Outlier> Outliers<T> {

@@ -11,10 +11,7 @@ use self::{
 use crate::{
     outlier::{IdRef, Outlier, Outliers, extra::ExtraItem},
     protocol::{filter::Filter, query::Query},
-    server::call::{
-        builder::{InSession, Write},
-        span,
-    },
+    server::call::{InSession, Write, span},
     write::edit::Editor,
 };
 

@@ -7,10 +7,7 @@ use crate::{
     Result,
     error::{Kind, duplicate_index},
     outlier::{Outlier, Outliers, parent_handle::ParentHandle},
-    server::call::{
-        builder::{InSession, Write},
-        span,
-    },
+    server::call::{InSession, Write, span},
     value::element::document_size,
 };
 

@@ -10,10 +10,7 @@ use crate::{
         extra::ExtraItem,
         parent_handle::{ParentHandle, ParentState},
     },
-    server::call::{
-        builder::{InSession, Write},
-        span,
-    },
+    server::call::{InSession, Write, span},
     value::{element::Element, raw_field::RawField, read_back, stored_bucket::read_element},
     write::{appended::Appended, item},
 };

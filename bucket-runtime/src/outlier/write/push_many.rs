@@ -7,10 +7,7 @@ use crate::{
     Error,
     error::count,
     outlier::{IdRef, Outlier, Outliers},
-    server::call::{
-        builder::{InSession, Write},
-        span,
-    },
+    server::call::{InSession, Write, span},
 };
 
 impl<T: Outlier> Outliers<T> {

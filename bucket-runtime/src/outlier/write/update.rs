@@ -11,10 +11,7 @@ use crate::{
     outlier::{
         IdRef, Outlier, Outliers, command::changed_fields::FieldChange, parent_handle::ParentHandle,
     },
-    server::call::{
-        builder::{InSession, Write},
-        span,
-    },
+    server::call::{InSession, Write, span},
     value::{
         bytes,
         element::whole,

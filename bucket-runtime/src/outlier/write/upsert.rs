@@ -15,10 +15,7 @@ use crate::{
     protocol::range::Range,
     read::reader::Reader,
     schema::names::WHOLE_ITEM,
-    server::call::{
-        builder::{InSession, Write},
-        span,
-    },
+    server::call::{InSession, Write, span},
     value::element::value_size,
     write::{
         edit::upsert::{Upserted, replace_by_identity},

@@ -9,7 +9,7 @@ use crate::{
     Bucket, Buckets, Error, KeyRef,
     error::count,
     protocol::{command::KeyScope, filter::Filter},
-    server::call::{builder::Call, span},
+    server::call::{Call, span},
     write::engine::Engine,
 };
 

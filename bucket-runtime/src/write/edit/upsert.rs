@@ -16,10 +16,7 @@ use crate::{
         query::Query,
     },
     read::reader::Reader,
-    server::call::{
-        builder::{InSession, Write},
-        span,
-    },
+    server::call::{InSession, Write, span},
     write::{
         appended::Appended,
         engine::{Batch, Entry, SendMode, TRIES, pause},

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     outlier::{IdRef, Outlier, Outliers, extra::ExtraItem, parent_handle::ParentHandle},
     protocol::filter::Filter,
-    server::call::{builder::Call, span},
+    server::call::{Call, span},
     write::edit::{
         Editor, Sweep,
         many::{SweepSettings, WriteMany, count_changed},
