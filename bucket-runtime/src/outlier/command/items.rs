@@ -141,6 +141,11 @@ impl ParentScope {
         whole_in(row, ROW_LENGTH).unwrap_or(0)
     }
 
+    /// Reads whether a row shows that the parent is flagged.
+    pub(crate) fn is_flagged_in(&self, row: &RawDocument) -> bool {
+        row.get_bool(ROW_STATE).unwrap_or(false)
+    }
+
     /// Reads the number of elements before an item in a row; `None` of the row behind all items.
     pub(crate) fn number_in(&self, row: &RawDocument) -> Option<u32> {
         u32::try_from(whole_in(row, self.extras.spec.count)?).ok()

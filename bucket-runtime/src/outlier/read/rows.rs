@@ -21,7 +21,6 @@ use crate::{
     error::Kind,
     protocol::query::Query,
     read::items::{ItemToken, ReadPlace, RowSource, resume},
-    schema::names::ROW_STATE,
     server::{call::Calls, cursor::DocumentCursor},
     value::unreadable::OnUnreadable,
 };
@@ -88,7 +87,8 @@ impl<'s> ParentRows<'s> {
         if rows.left != Some(0) {
             let (source, session) = (SectionRows(&rows.list, section), rows.session.take());
             let (cursor, given) = resume(&source, position.clone(), session).await?;
-            rows.is_flagged = given.as_ref().is_some_and(is_flagged);
+            let scope = &rows.list.parent.scope;
+            rows.is_flagged = given.iter().any(|row| scope.is_flagged_in(row));
             (rows.cursor, neighbour) = (Some(cursor), given);
         }
         rows.place = ReadPlace::new(Some(position), neighbour);
@@ -110,11 +110,12 @@ impl<'s> ParentRows<'s> {
                 continue;
             };
             self.check_document(&bytes)?;
-            self.is_flagged |= is_flagged(&bytes);
-            let number = self.list.parent.scope.number_in(&bytes);
+            let scope = &self.list.parent.scope;
+            self.is_flagged |= scope.is_flagged_in(&bytes);
+            let number = scope.number_in(&bytes);
             if std::mem::take(&mut self.skips_own) {
                 let waits = self.section == Section::OwnUnlessFlagged && self.is_flagged;
-                let length = self.list.parent.scope.own_length_in(&bytes);
+                let length = scope.own_length_in(&bytes);
                 let skipped = if waits { 0 } else { length };
                 self.skip = number.map_or(self.skip.saturating_sub(skipped), |_| 0);
             }
@@ -229,9 +230,4 @@ impl<'s> ParentRows<'s> {
         }
         Ok(is_skipped)
     }
-}
-
-/// Whether a row of the parent's own items shows that it is flagged.
-fn is_flagged(row: &RawDocumentBuf) -> bool {
-    row.get_bool(ROW_STATE).unwrap_or(false)
 }

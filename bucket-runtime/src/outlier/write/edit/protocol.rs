@@ -16,7 +16,7 @@ use crate::{
     outlier::{Outlier, command::OwnItems, extra::ExtraItem, parent_handle::ParentHandle},
     protocol::query::Query,
     read::reader::Reader,
-    schema::{key::KeyField, names::ROW_STATE},
+    schema::key::KeyField,
     server::Server,
     value::{element::value_size, exact, unreadable::read_value},
     write::{
@@ -161,8 +161,7 @@ impl ParentEditor {
             let at = usize::try_from(scope.number_in(row)?).ok()?;
             Some((at, self.element(row)?))
         };
-        let is_flagged = |row: &RawDocumentBuf| row.get_bool(ROW_STATE).unwrap_or(false);
-        let has_extras = rows.iter().any(is_flagged);
+        let has_extras = rows.iter().any(|row| scope.is_flagged_in(row));
         let key = T::Id::from_bson(scope.id().clone());
         let key = key.ok_or_else(|| self.parent.error(self.parent.unreadable_kind()))?;
         let found = rows.iter().filter_map(item).collect();
