@@ -96,8 +96,9 @@ impl IdentifiedEntry {
             return Err(target.error(Kind::Serialize));
         };
         let mut is_in_doubt = false;
-        let updates = self.plan_at_once::<T>(field, &identity, &entry);
-        if let Some(updates) = updates.filter(|_| session.is_none()) {
+        if session.is_none()
+            && let Some(updates) = self.plan_at_once::<T>(field, &identity, &entry)
+        {
             match self.send(updates).await? {
                 Sent::Done(done) => return Ok(done),
                 Sent::Refused => {}
