@@ -91,7 +91,7 @@ async fn dropped<A: Trade, B: Trade, Last: Trade>(db: &Database) {
             break;
         }
     }
-    assert!(closed > 4 && open > 2, "{closed}, {open}");
+    assert!(closed > 5 && open > 2, "{closed}, {open}");
 }
 
 #[bucket_testkit::test]
