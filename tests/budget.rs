@@ -6,7 +6,7 @@ use crate::sources::{of_package, sources};
 
 /// The lines of code that each crate may have: no blank lines, comments or tests.
 const BUDGETS: [(&str, usize); 5] = [
-    ("bucket-runtime", 25_942),
+    ("bucket-runtime", 25_950),
     ("bucket-derive", 6_464),
     ("bucket-advise", 6_556),
     ("bucket-cli", 1_312),

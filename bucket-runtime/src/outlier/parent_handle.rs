@@ -53,7 +53,7 @@ impl ParentHandle {
     /// The target of requests to the extras' collection.
     pub(crate) fn extras(&self) -> Target<'_> {
         // Spans name the parents' collection.
-        self.parent();
+        self.collections.parents.name_call(Some(&self.scope.extras));
         self.collections.extras.target_of(&self.scope.extras)
     }
 

@@ -90,6 +90,7 @@ impl<'s, T: Bucket> FindPage<'s, T> {
     }
 
     pub(crate) async fn execute(mut self) -> Result<Option<Page<T>>> {
+        let target = self.reader.target();
         let Some((filter, range)) = self.find else {
             return Ok(None);
         };
@@ -97,8 +98,7 @@ impl<'s, T: Bucket> FindPage<'s, T> {
             limit: Some(1),
             ..range
         };
-        let page = self.reader.target().find(filter, range);
-        let mut rows = page.cursor(self.session).await?;
+        let mut rows = target.find(filter, range).cursor(self.session).await?;
         Page::next(&mut rows, &self.reader.scope, self.on_unreadable.as_mut()).await
     }
 }

@@ -186,6 +186,7 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
     }
 
     pub(crate) async fn execute(mut self) -> Result<u64, AppendManyError<T>> {
+        self.engine.server.name_call(None);
         if let Some(session) = self.session.take() {
             return self.execute_in(session).await;
         }
@@ -223,7 +224,6 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
 
     async fn execute_in(self, session: &mut ClientSession) -> Result<u64, AppendManyError<T>> {
         let (engine, mut items, mut progress) = (self.engine, self.items, self.progress);
-        engine.server.name_call(None);
         let (mut load, mut taken) = (LoadInSession::new(engine.clone()), Vec::new());
         while let Some(item) = items.next().await {
             let added = load.add(&item);

@@ -9,7 +9,7 @@ use std::{collections::BTreeSet, fs, time::Duration};
 
 use bucket_runtime::{
     Bucket, Fields, Outlier, Part,
-    mongodb::bson::{Bson, doc},
+    mongodb::bson::{Bson, DateTime, doc},
 };
 use futures_util::{StreamExt, TryStreamExt};
 use serde::{Deserialize, Serialize};
@@ -177,6 +177,14 @@ async fn keys_are_named_by_choice(Recorded(db, _): Recorded) {
     let first = Visit::FIELDS.visitor.eq(1);
     let longer = |visit: &mut Visit| visit.seconds = 20;
     visits.update_all_items(first, longer).await.unwrap();
+    // The items of a load may be of many keys, and so may the lines of an archive.
+    visits.append_many([visit(2)]).await.unwrap();
+    let lines = visits.export_all().await.unwrap();
+    let lines: Vec<String> = lines.try_collect().await.unwrap();
+    let empty = Visit::buckets_in(db.collection::<Visit>("empty"));
+    let empty = empty.trace_keys(true).await.unwrap();
+    let lines = futures_util::stream::iter(lines.into_iter().map(Ok::<_, std::io::Error>));
+    assert_eq!(empty.import(lines).await.unwrap().items, 2);
     let books = Book::outliers(&db).trace_keys(true).await.unwrap();
     books.insert(&book(7, 3)).await.unwrap();
     books.push(&7, "a").await.unwrap();
@@ -189,6 +197,10 @@ async fn keys_are_named_by_choice(Recorded(db, _): Recorded) {
         None,
         key("1"),
         key("1"),
+        None,
+        None,
+        None,
+        None,
         None,
         None,
         None,
@@ -211,6 +223,20 @@ async fn a_failed_call_names_its_error(Recorded(db, _): Recorded) {
     assert!(told.texts.contains("db.response.status_code"), "{told:?}");
     assert_eq!(told.fields["otel.status_code"], "ERROR");
     assert_eq!(told.fields["otel.name"], "insert books");
+    // Before anything is sent.
+    let visits = Visit::buckets(&db).await.unwrap();
+    spans.take();
+    let far = Visit {
+        at: DateTime::MAX,
+        ..visit(1)
+    };
+    visits.append(&far).await.unwrap_err();
+    let told = spans.one();
+    assert_eq!(told.fields["otel.name"], "append visits");
+    assert_eq!(told.fields["db.collection.name"], "visits");
+    assert_eq!(told.fields["db.namespace"], db.name());
+    assert!(visits.page(&1, 0).await.unwrap().is_none());
+    assert_eq!(spans.one().fields["otel.name"], "page visits");
     books.push(&2, "a").await.unwrap_err();
     assert_eq!(spans.one().fields["error.type"], "NoParent");
     let nonsense = doc! { "$nonsense": Bson::Null };

@@ -153,6 +153,7 @@ impl<'l, T: Bucket> Import<'l, T> {
             progress,
             ..
         } = self;
+        engine.server.name_call(None);
         #[expect(clippy::disallowed_methods, reason = "only leaves lines out")]
         let limit = T::SPEC.expire_after.filter(|_| !expired).map(|seconds| {
             let now = DateTime::now().timestamp_millis();

@@ -2,7 +2,6 @@
 
 use std::{
     future::poll_fn,
-    mem,
     pin::{Pin, pin},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll},
@@ -82,6 +81,10 @@ where
         output.await.inspect_err(|error| {
             let error = error.as_ref();
             calls.each_open(|call| {
+                // A call that sent nothing, since a value cannot be stored, has its name of the error.
+                if !call.is_named {
+                    call.name(error.collection());
+                }
                 call.note_failure(&error.type_name(), error.driver().and_then(code_of));
                 if error.is_maybe_stored() {
                     tracing::warn!(target: "bucket_runtime", parent: &call.span, "may have been stored");
@@ -113,6 +116,15 @@ struct OpenCall {
 }
 
 impl OpenCall {
+    fn name(&mut self, namespace: &str) {
+        self.is_named = true;
+        let method = self.span.metadata().map_or("", |span| span.name());
+        let (db, name) = namespace.split_once('.').unwrap_or_default();
+        self.span.record("otel.name", format!("{method} {name}"));
+        self.span.record("db.namespace", db);
+        self.span.record("db.collection.name", name);
+    }
+
     fn note_failure(&self, name: &str, code: Option<i32>) {
         self.span.record("otel.status_code", "ERROR");
         self.span.record("error.type", name);
@@ -230,16 +242,12 @@ impl Calls {
     /// Records the collection and the key in the span of each call that has named none before.
     pub(crate) fn name_target(&self, collection: &Collection<Document>, scope: Option<&KeyScope>) {
         self.each_open(|call| {
-            if mem::replace(&mut call.is_named, true) {
+            if call.is_named {
                 return;
             }
-            let (span, name) = (&call.span, collection.name());
-            let method = span.metadata().map_or("", |span| span.name());
-            span.record("otel.name", format!("{method} {name}"));
-            span.record("db.namespace", &*collection.namespace().db);
-            span.record("db.collection.name", name);
+            call.name(&collection.namespace().to_string());
             if let Some(scope) = scope {
-                span.record("bucket.key", scope.label());
+                call.span.record("bucket.key", scope.label());
             }
         });
     }
