@@ -52,8 +52,8 @@ impl Server {
         calls.within(request.into_future())
     }
 
-    /// Names the collection that the current call concerns, unless it is known, and the key if it
-    /// is one alone.
+    /// Names the collection that the current call concerns, unless it is known, and the key if it is
+    /// one alone. A call of many keys does so before it makes a target of one of them.
     pub(crate) fn name_call(&self, scope: Option<&KeyScope>) {
         Calls::current().name_target(&self.collection, scope.filter(|_| self.traces_keys));
     }
