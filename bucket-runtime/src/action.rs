@@ -22,14 +22,14 @@ use crate::{
         items::{ItemForm, ItemStream},
         page::Page,
         pages::PageStream,
-        rollup::RollupStream,
+        rollup::{RollupStream, typed::Rollup},
         watch::WatchStream,
     },
     server::call,
-    value::rollup::Rollup,
     write::bulk::AppendManyError,
 };
 pub use crate::{
+    call::{Call, InSession, Write},
     maintain::{
         archive::{export::Export, import::Import},
         create::CreateCollections,
@@ -51,7 +51,6 @@ pub use crate::{
         rollup::{ReadRollup, RollupSeries},
         watch::Watch,
     },
-    server::call::{Call, InSession, Write},
     write::{
         bulk::AppendMany,
         edit::many::{SweepSettings, WriteMany},

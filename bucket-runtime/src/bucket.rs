@@ -7,6 +7,7 @@ use mongodb::{
 use serde::{Serializer, de::DeserializeOwned};
 
 use crate::{
+    call::Call,
     maintain::{
         change_capacity::change_capacity,
         create::{CreateCollections, NewCollection},
@@ -20,7 +21,6 @@ use crate::{
         unwind, validator,
     },
     schema::{key::Key, names::is_same, size::TooLong, spec::BucketSpec},
-    server::call::Call,
     value::{read_back::Flattened, rollup::RollupFields},
 };
 

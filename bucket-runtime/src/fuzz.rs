@@ -10,14 +10,14 @@ use mongodb::bson::{Bson, DateTime};
 use crate::{
     Bucket,
     protocol::command::KeyScope,
-    read::{items::ItemToken, page::Page, watch::WatchToken},
+    read::{items::ItemToken, page::Page, stored_bucket::StoredBucket, watch::WatchToken},
     schema::{
         id,
         key::{Key, KeyPart},
         open_index::OpenIndex,
         spec::{IdFormat, Ordinal},
     },
-    value::{bytes, stored_bucket::StoredBucket},
+    value::bytes,
 };
 
 /// Separates the texts of an input.
@@ -151,7 +151,7 @@ fn read<T: Bucket>(input: &[u8]) {
     let scope = KeyScope::new(&T::SPEC, T::Key::parts(key.borrowed()));
     let scope = scope.by(OpenIndex::first(T::SPEC.capacity));
     let items = bucket.elements.len();
-    if !scope.holds(&bucket) {
+    if !bucket.is_of(&scope) {
         assert!(!bucket.id.starts_with(&scope.prefix), "{:?}", bucket.id);
         return;
     }

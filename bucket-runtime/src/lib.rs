@@ -54,6 +54,7 @@
 pub mod action;
 mod bucket;
 mod buckets;
+mod call;
 mod error;
 pub mod guide;
 mod maintain;
@@ -127,7 +128,7 @@ pub use crate::{
         page::Page,
         pages::PageStream,
         part::{PartField, PartReader, PartSource},
-        rollup::{RollupStream, WindowRollup},
+        rollup::{RollupStream, WindowRollup, typed::Rollup},
         token::InvalidToken,
         watch::{WatchStream, WatchToken},
     },
@@ -141,8 +142,7 @@ pub use crate::{
         time::{DateField, TimeField, bson_date, own_date},
     },
     value::rollup::{
-        DecimalSum, FieldRollup, Kept, Marked, Rollup, RollupField, RollupFields, RollupReader,
-        SumField,
+        DecimalSum, FieldRollup, Kept, Marked, RollupField, RollupFields, RollupReader, SumField,
     },
     write::{
         appended::Appended,

@@ -12,8 +12,9 @@ use crate::{
         command::{AppendedItems, IndexedScope},
         pack,
     },
+    read::stored_bucket::StoredBucket,
     schema::open_index::OpenIndex,
-    value::{bytes, fingerprint, stored_bucket::StoredBucket},
+    value::{bytes, fingerprint},
     write::item::{self, UntypedItem},
 };
 

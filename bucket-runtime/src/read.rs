@@ -9,5 +9,6 @@ pub(crate) mod part;
 pub(crate) mod reader;
 pub(crate) mod rollup;
 pub(crate) mod settings;
+pub(crate) mod stored_bucket;
 pub(crate) mod token;
 pub(crate) mod watch;

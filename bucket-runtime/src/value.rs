@@ -1,5 +1,6 @@
 //! Values as BSON and back: items' elements, stored buckets, rollups.
 
+pub(crate) mod bucket_fields;
 pub(crate) mod bytes;
 pub(crate) mod direct;
 pub(crate) mod element;
@@ -11,6 +12,5 @@ pub(crate) mod raw_field;
 pub(crate) mod read_back;
 pub(crate) mod rollup;
 pub(crate) mod shell;
-pub(crate) mod stored_bucket;
 pub(crate) mod unreadable;
 pub(crate) mod unwound;

@@ -12,11 +12,11 @@ use crate::{
         command::KeyScope,
         whole_bucket::{Summary, WholeBucket},
     },
+    read::stored_bucket::StoredBucket,
     value::{
         bytes,
         element::{raw, value_size},
         rollup::Totals,
-        stored_bucket::StoredBucket,
     },
 };
 
@@ -120,7 +120,7 @@ fn a_key_owns_the_ids_of_its_format_alone() {
     let holds = |customer: i64, id: &str| {
         let bucket = doc! { "_id": id, "customer_id": customer, "items": [] };
         let bucket = bytes::read::<StoredBucket<Trade>>(&bytes::write(&bucket).unwrap());
-        timed.holds(&bucket.unwrap())
+        bucket.unwrap().is_of(&timed)
     };
     assert!(holds(123, "123_1714979289"));
     assert!(!holds(124, "123_1714979289") && !holds(123, "124_1714979289"));

@@ -16,8 +16,9 @@ use crate::{
         command::{Places, StoredItems},
         query::{Query, QueryStart},
     },
+    read::stored_bucket::StoredBucket,
     schema::open_index::OpenIndex,
-    value::{bytes, stored_bucket::StoredBucket},
+    value::bytes,
 };
 
 #[derive(Serialize, Deserialize, Outlier)]

@@ -21,6 +21,7 @@ use mongodb::{
 
 use crate::{
     Bucket, Error, Result,
+    call::Call,
     error::{Code, is_code},
     maintain::{open::create, verify::seal},
     protocol::{
@@ -28,10 +29,7 @@ use crate::{
         validator,
     },
     schema::{key::Key, names::SEALED, open_index::OpenIndex, spec::BucketSpec},
-    server::{
-        Server,
-        call::{Call, span},
-    },
+    server::{Server, call::span},
 };
 
 /// How often one call begins again, since another one changes the capacity, too, or a writer that

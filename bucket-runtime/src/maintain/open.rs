@@ -17,9 +17,10 @@ use crate::{
     Bucket, Buckets, Result,
     error::Kind,
     protocol::range::Range,
+    read::stored_bucket::Attempted,
     schema::open_index::OpenIndex,
     server::{Server, cursor},
-    value::{bytes, unreadable::Attempted},
+    value::bytes,
     write::{append::Writer, combine::Combiner, engine::Engine},
 };
 

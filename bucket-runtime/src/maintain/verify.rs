@@ -24,11 +24,9 @@ pub(crate) use self::{
 };
 use crate::{
     Bucket, Result,
+    call::Call,
     schema::key::{Key, KeyPart},
-    server::{
-        Server,
-        call::{Call, span},
-    },
+    server::{Server, call::span},
 };
 
 /// The result of a [`verify`](crate::Bucket::verify): how much was read, and the problems found.

@@ -9,13 +9,13 @@ use super::{
 };
 use crate::{
     Bucket,
+    call::Call,
     maintain::create::{CreateCollections, NewCollection},
     protocol::{
         indexes::required::{self, RequiredIndex},
         validator,
     },
     schema::{key::KeyField, size::TooLong, spec::OutlierSpec},
-    server::call::Call,
     value::read_back::Flattened,
 };
 

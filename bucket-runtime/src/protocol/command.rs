@@ -21,16 +21,15 @@ pub(crate) use self::{
     shard_key::{allows, hashed, shard_key, window_shard_key},
 };
 use crate::{
-    Bucket,
     error::Kind,
     schema::{
         id,
-        key::{Key, KeyPart},
+        key::KeyPart,
         names::{NEWEST, SEALED},
         open_index::OpenIndex,
         spec::{BucketSpec, Ordinal},
     },
-    value::{shell::shell, stored_bucket::StoredBucket},
+    value::shell::shell,
 };
 
 /// One key of one collection, or one time window of a key, in the form that commands need.
@@ -249,16 +248,6 @@ impl KeyScope {
     /// The key's text in quotes.
     pub(crate) fn label(&self) -> String {
         format!("{:?}", self.key_text())
-    }
-
-    /// Whether the bucket belongs to the key. A bucket among the key's ids that does not was stored
-    /// by a program that does not know the format.
-    pub(crate) fn holds<T: Bucket, E>(&self, bucket: &StoredBucket<T, E>) -> bool {
-        let is_own = match self.spec.are_extras {
-            true => self.owns(&bucket.id),
-            false => bucket.id.starts_with(&self.prefix),
-        };
-        is_own && T::Key::parts(bucket.key.borrowed()) == self.parts
     }
 }
 

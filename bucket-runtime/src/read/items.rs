@@ -24,16 +24,14 @@ pub use self::{
 };
 use crate::{
     Bucket, Buckets, KeyRef, Part, Result,
+    call::Call,
     protocol::{filter::Filter, query::Query},
     read::{
         part::{PartOf, Whole},
         settings::{read_settings, session_setting, unreadable_setting},
     },
     schema::spec::BucketSpec,
-    server::{
-        call::{Call, span},
-        target::OwnedTarget,
-    },
+    server::{call::span, target::OwnedTarget},
     value::unreadable::OnUnreadable,
 };
 

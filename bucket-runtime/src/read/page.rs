@@ -3,12 +3,12 @@
 use crate::{
     Bucket, Result,
     protocol::command::IndexedScope,
-    server::cursor::DocumentCursor,
-    value::{
-        rollup::{Rollup, Totals},
-        stored_bucket::StoredBucket,
-        unreadable::OnUnreadable,
+    read::{
+        rollup::typed::Rollup,
+        stored_bucket::{StoredBucket, next_bucket},
     },
+    server::cursor::DocumentCursor,
+    value::{rollup::Totals, unreadable::OnUnreadable},
 };
 
 /// One bucket: a page that the application can show as it is.
@@ -70,10 +70,10 @@ impl<T: Bucket> Page<T> {
         scope: &IndexedScope,
         on_unreadable: Option<&mut OnUnreadable<'_>>,
     ) -> Result<Option<Self>> {
-        let Some(bucket) = rows.next_bucket(on_unreadable).await? else {
+        let Some(bucket) = next_bucket(rows, on_unreadable).await? else {
             return Ok(None);
         };
-        let page = Self::new(rows.target().expect_key(bucket)?, scope);
+        let page = Self::new(bucket.expect_key(rows.target())?, scope);
         Ok(Some(page))
     }
 

@@ -14,13 +14,12 @@ use serde::{
 use crate::{
     Bucket, Part,
     protocol::field::{Field, FieldReading, ReadForm},
+    read::stored_bucket::{OfElement, not_a_document},
     schema::{key::Key, spec::KeyName},
     value::{
         bytes, direct,
         missing_field::MissingField,
         raw_field::{Malformed, RawField, RawFields},
-        stored_bucket::not_a_document,
-        unreadable::OfElement,
     },
 };
 

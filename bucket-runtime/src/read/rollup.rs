@@ -1,6 +1,7 @@
 //! Adds up the rollups of buckets, on the server.
 
 mod series;
+pub(crate) mod typed;
 
 use std::{marker::PhantomData, ops::RangeBounds};
 
@@ -14,11 +15,14 @@ use crate::{
     Bucket, Buckets, KeyRef, Result, Windowed,
     error::Kind,
     protocol::{command::holds_items, filter::Filter, query::Query, window_range::WindowRange},
-    read::settings::{read_settings, session_setting},
+    read::{
+        rollup::typed::Rollup,
+        settings::{read_settings, session_setting},
+    },
     server::{cursor::DocumentCursor, target::OwnedTarget},
     value::{
         element::whole,
-        rollup::{Rollup, Totals, totals},
+        rollup::{Totals, totals},
     },
 };
 

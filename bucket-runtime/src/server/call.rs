@@ -12,13 +12,11 @@
 //! that the command carries, until each of them is answered. Without the feature
 //! `server/call/silent.rs` has the same functions, and they do nothing.
 
-mod builder;
 #[cfg(not(feature = "tracing"))]
 mod silent;
 #[cfg(feature = "tracing")]
 mod traced;
 
-pub use self::builder::{Call, InSession, Write};
 #[cfg(not(feature = "tracing"))]
 pub(crate) use silent::{Calls, Span, SpannedRequest, run, span};
 #[cfg(feature = "tracing")]

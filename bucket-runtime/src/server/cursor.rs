@@ -14,13 +14,8 @@ use super::{
     target::{OwnedTarget, Target},
 };
 use crate::{
-    Bucket, Result,
-    value::{
-        bytes,
-        shell::shell,
-        stored_bucket::StoredBucket,
-        unreadable::{OfElement, OnUnreadable, sift},
-    },
+    Result,
+    value::{bytes, shell::shell},
 };
 
 /// A cursor over rows of this type, with or without a session. It knows the target of its read,
@@ -191,34 +186,6 @@ impl RawCursor<'_> {
             self.calls.note_failure(error);
         }
         advanced
-    }
-}
-
-impl<T: Bucket, E: OfElement<T>> DocumentCursor<'_, StoredBucket<T, E>> {
-    /// The next bucket. Unreadable elements are an error, unless a callback takes them.
-    pub(crate) async fn next_bucket(
-        &mut self,
-        on_unreadable: Option<&mut OnUnreadable<'_>>,
-    ) -> Result<Option<StoredBucket<T, E>>> {
-        let next = self.next_bucket_and(on_unreadable, |_| ()).await?;
-        Ok(next.map(|(bucket, ())| bucket))
-    }
-
-    /// The next bucket, and what a function takes of its bytes. Unreadable elements are an error,
-    /// unless a callback takes them.
-    pub(crate) async fn next_bucket_and<X>(
-        &mut self,
-        on_unreadable: Option<&mut OnUnreadable<'_>>,
-        take: impl Fn(&RawDocument) -> X,
-    ) -> Result<Option<(StoredBucket<T, E>, X)>> {
-        match self.next_and(&take).await {
-            Err(CursorError::Decode(row, error)) => {
-                let fail = |error| self.target().unreadable(&row, error);
-                let bucket = sift(&row, error, on_unreadable, fail)?;
-                Ok(Some((bucket, take(&row))))
-            }
-            found => found.map_err(|error| self.target().row_error(error)),
-        }
     }
 }
 

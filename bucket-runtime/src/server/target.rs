@@ -12,16 +12,13 @@ use super::{
     Server,
     cursor::{self, CursorError},
 };
-use crate::{
-    Bucket, Error, Result, error::Kind, protocol::command::KeyScope,
-    value::stored_bucket::StoredBucket,
-};
+use crate::{Error, error::Kind, protocol::command::KeyScope};
 
 /// The target of requests, which their errors name: a collection, and maybe one of its keys.
 #[derive(Clone, Copy)]
 pub(crate) struct Target<'t> {
     pub(super) server: &'t Server,
-    scope: Option<&'t KeyScope>,
+    pub(crate) scope: Option<&'t KeyScope>,
     stores_items: bool,
 }
 
@@ -82,20 +79,6 @@ impl Target<'_> {
 
 /// Errors.
 impl Target<'_> {
-    /// The bucket, if it has the key of the target. Another one among the key's ids was stored by a
-    /// program that does not know the format.
-    pub(crate) fn expect_key<T: Bucket, E>(
-        self,
-        bucket: StoredBucket<T, E>,
-    ) -> Result<StoredBucket<T, E>> {
-        match self.scope {
-            Some(scope) if !scope.holds(&bucket) => {
-                Err(self.error(scope.foreign(&bucket.id.into())))
-            }
-            _ => Ok(bucket),
-        }
-    }
-
     /// An error of this crate.
     pub(crate) fn error(self, kind: Kind) -> Error {
         self.name_key(Error::new(kind, self.server.name()))

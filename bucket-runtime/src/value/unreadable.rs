@@ -2,51 +2,25 @@
 
 use std::{fmt, marker::PhantomData};
 
-use mongodb::{bson::RawDocument, error::Error as DriverError};
+use mongodb::error::Error as DriverError;
 use serde::{
     Deserialize, Deserializer, Serialize,
     de::{DeserializeOwned, IgnoredAny, MapAccess, Visitor},
 };
 
 use crate::{
-    Bucket, Error, Result,
-    value::{
-        bytes,
-        raw_field::RawField,
-        stored_bucket::{StoredBucket, read_element},
-    },
+    Error,
+    value::{bytes, raw_field::RawField},
 };
 
 /// The callback that gets an error for each skipped element.
 pub(crate) type OnUnreadable<'s> = Box<dyn FnMut(Error) + Send + 's>;
-
-/// An element, or why it cannot be read.
-pub(crate) struct ReadAttempt<E>(pub(crate) Result<E, DriverError>);
 
 /// An element that cannot be read.
 pub struct Unreadable {
     /// The number of elements before it in its bucket.
     pub(crate) place: u64,
     pub(crate) error: DriverError,
-}
-
-/// What is made of an element in a bucket with this key: the element alone, or a part with fields
-/// of the key.
-pub trait OfElement<T: Bucket>: Sized {
-    /// Reads it.
-    fn read(element: &RawField<'_>, key: &T::Key) -> Result<Self, DriverError>;
-}
-
-impl<T: Bucket, E: DeserializeOwned> OfElement<T> for E {
-    fn read(element: &RawField<'_>, _: &T::Key) -> Result<E, DriverError> {
-        read_element::<T, E>(element)
-    }
-}
-
-impl<T: Bucket, E: OfElement<T>> OfElement<T> for ReadAttempt<E> {
-    fn read(element: &RawField<'_>, key: &T::Key) -> Result<Self, DriverError> {
-        Ok(Self(E::read(element, key)))
-    }
 }
 
 /// Reads a value of a document as this type.
@@ -91,26 +65,6 @@ impl<'de, V: Deserialize<'de>> Visitor<'de> for ValueVisitor<V> {
         map.next_key::<IgnoredAny>()?;
         map.next_value().map(|value| ValueDocument { value })
     }
-}
-
-/// A bucket whose elements are read one by one.
-pub(crate) type Attempted<T, E = <T as Bucket>::Element> = StoredBucket<T, ReadAttempt<E>>;
-
-/// Reads the bucket without its unreadable elements and reports each of them; `error` says why the
-/// bucket could not be read as a whole.
-pub(crate) fn sift<T: Bucket, E: OfElement<T>>(
-    row: &RawDocument,
-    error: DriverError,
-    on_unreadable: Option<&mut OnUnreadable<'_>>,
-    fail: impl Fn(DriverError) -> Error,
-) -> Result<StoredBucket<T, E>> {
-    let bucket = bytes::read::<Attempted<T, E>>(row.as_bytes());
-    let (Some(on_unreadable), Ok(bucket)) = (on_unreadable, bucket) else {
-        return Err(fail(error));
-    };
-    let (bucket, unreadable) = bucket.sifted();
-    report(T::SPEC.items, unreadable, on_unreadable, fail);
-    Ok(bucket)
 }
 
 /// Reports unreadable elements of an array, each with its place.

@@ -2,7 +2,8 @@
 
 use crate::{
     Bucket, Buckets,
-    server::call::{InSession, Write, span},
+    call::{InSession, Write},
+    server::call::span,
     write::{
         appended::Appended,
         combine::{CombinedKey, Combiner},

@@ -11,9 +11,10 @@ use super::{
 };
 use crate::{
     Bucket, Buckets, Identified, Result,
+    call::{InSession, Write},
     error::Kind,
     protocol::query::Query,
-    server::call::{InSession, Write, span},
+    server::call::span,
 };
 
 impl<T: Bucket> Buckets<T> {

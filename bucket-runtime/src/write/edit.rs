@@ -30,8 +30,9 @@ pub(crate) use self::{
 };
 use crate::{
     Bucket, Buckets, KeyRef,
+    call::{InSession, Write},
     protocol::{filter::Filter, query::Query},
-    server::call::{InSession, Write, span},
+    server::call::span,
 };
 
 impl<T: Bucket> Buckets<T> {

@@ -10,6 +10,7 @@ use crate::{
         budget::Budget,
         command::{self, IndexedScope, KeyScope},
     },
+    read::stored_bucket::read_element,
     schema::{
         id,
         key::Key,
@@ -20,7 +21,6 @@ use crate::{
         element::{Element, Refusal, value_size},
         raw_field::RawField,
         read_back,
-        stored_bucket::read_element,
     },
 };
 

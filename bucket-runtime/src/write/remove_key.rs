@@ -2,7 +2,8 @@
 
 use crate::{
     Bucket, Buckets, KeyRef,
-    server::call::{InSession, Write, span},
+    call::{InSession, Write},
+    server::call::span,
 };
 
 impl<T: Bucket> Buckets<T> {

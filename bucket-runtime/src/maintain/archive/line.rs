@@ -12,12 +12,12 @@ use super::{
 use crate::{
     Bucket,
     protocol::command::{IndexedScope, KeyScope, identity},
+    read::stored_bucket::StoredBucket,
     schema::{id, key::Key, names::SEALED, open_index::OpenIndex},
     value::{
         bytes,
         element::{Refusal, comparable, whole},
         json,
-        stored_bucket::StoredBucket,
     },
     write::item,
 };
@@ -75,7 +75,7 @@ impl Archived {
         let key = KeyScope::new(const { &T::SPEC }, T::Key::parts(stored.key.borrowed()));
         let id = stored.id.clone();
         let scope = key.at(read_window::<T>(&document)?).by(open);
-        if !scope.holds(&stored) || !scope.owns(&id) || document.get_str("_id").is_err() {
+        if !stored.is_of(&scope) || !scope.owns(&id) || document.get_str("_id").is_err() {
             return Err(format!("no bucket of its key or window has the _id {id:?}").into());
         }
         let items = stored.into_items();

@@ -22,9 +22,11 @@ use crate::{
     error::Kind,
     maintain::transfer::{Chunk, Transfer},
     protocol::range::Range,
-    read::watch::{WatchToken, event::bucket as appended_to},
+    read::{
+        stored_bucket::{StoredBucket, next_bucket_and},
+        watch::{WatchToken, event::bucket as appended_to},
+    },
     server::{Server, watch::Events},
-    value::stored_bucket::StoredBucket,
     write::{engine::Engine, item::UntypedItem},
 };
 
@@ -247,7 +249,7 @@ async fn read_chunk<O: Bucket>(
     let mut rows = buckets.cursor(None).await?;
     let (mut items, mut bytes) = (Vec::new(), 0);
     while bytes < BYTES_PER_TRANSACTION {
-        let row = rows.next_bucket_and(None, |row| row.as_bytes().len());
+        let row = next_bucket_and(&mut rows, None, |row| row.as_bytes().len());
         let Some((mut bucket, size)): Option<(StoredBucket<O>, _)> = row.await? else {
             break;
         };

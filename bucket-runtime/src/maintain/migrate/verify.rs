@@ -8,9 +8,10 @@ use crate::{
     error::Kind,
     maintain::transfer::hash,
     protocol::{query::Query, range::Range},
+    read::stored_bucket::{StoredBucket, next_bucket},
     schema::{id, key::Key},
     server::Server,
-    value::{bytes, element::Refusal, stored_bucket::StoredBucket},
+    value::{bytes, element::Refusal},
     write::{
         bulk,
         engine::Engine,
@@ -50,7 +51,7 @@ pub(super) async fn ended<O: Bucket, T: Bucket>(
     let all = (old.target()).find(Document::new(), Range::oldest_first());
     let mut rows = all.cursor::<StoredBucket<O>>(None).await?;
     let (mut items, mut sum) = (0, 0_i64);
-    while let Some(bucket) = rows.next_bucket(None).await? {
+    while let Some(bucket) = next_bucket(&mut rows, None).await? {
         for item in bucket.into_items() {
             sum = sum.wrapping_add(item_fingerprint(engine, &convert(item))?);
             items += 1;
@@ -66,7 +67,7 @@ async fn items_and_sum<T: Bucket>(new: &Server) -> Result<(u64, i64)> {
     let all = target.find(Document::new(), Range::oldest_first());
     let mut rows = all.cursor::<StoredBucket<T, Bson>>(None).await?;
     let (mut items, mut sum) = (0, 0_i64);
-    while let Some(bucket) = rows.next_bucket(None).await? {
+    while let Some(bucket) = next_bucket(&mut rows, None).await? {
         let key = id::prefix(&T::SPEC.id, &T::Key::parts(bucket.key.borrowed()));
         for element in &bucket.elements {
             let print = fingerprint(&key, element);

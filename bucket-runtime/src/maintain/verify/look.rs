@@ -5,11 +5,8 @@ use mongodb::bson::{DateTime, RawDocument};
 
 use crate::{
     Bucket,
-    value::{
-        bytes,
-        rollup::check::Values,
-        unreadable::{Attempted, Unreadable},
-    },
+    read::stored_bucket::Attempted,
+    value::{bytes, rollup::check::Values, unreadable::Unreadable},
 };
 
 /// A bucket as the struct reads it.

@@ -15,11 +15,12 @@ use mongodb::{
 use self::rows::{id_of, of_parent, rows};
 use crate::{
     Error, Result,
+    call::Call,
     error::{Kind, count},
     maintain::verify::{Problem, ProblemKind, Verifier, exists, verifier},
     outlier::{Outlier, Outliers, command, extra::ExtraItem},
     schema::spec::OutlierSpec,
-    server::call::{Call, span},
+    server::call::span,
     value::shell::shell,
     write::engine::Engine,
 };

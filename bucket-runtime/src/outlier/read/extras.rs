@@ -17,8 +17,9 @@ use crate::{
     Result,
     outlier::{IdRef, Outlier, Outliers, extra::ExtraItem, parent_handle::ParentHandle},
     protocol::query::Query,
+    read::stored_bucket::{StoredBucket, next_bucket_and},
     server::cursor::DocumentCursor,
-    value::{stored_bucket::StoredBucket, unreadable::OnUnreadable},
+    value::unreadable::OnUnreadable,
 };
 
 impl<T: Outlier> Outliers<T> {
@@ -131,7 +132,7 @@ struct ExtrasReader<'s, F: ParentItemForm> {
 impl<F: ParentItemForm> ExtrasReader<'_, F> {
     async fn next(mut self) -> Result<Option<(ExtrasBucket<F::Item>, Self)>> {
         let check = |row: &RawDocument| self.parent.check_extras_document(row);
-        let next = (self.rows).next_bucket_and(self.on_unreadable.as_mut(), check);
+        let next = next_bucket_and(&mut self.rows, self.on_unreadable.as_mut(), check);
         let Some((StoredBucket { id, elements, .. }, checked)) = next.await? else {
             return Ok(None);
         };

@@ -9,13 +9,14 @@ use super::{
 };
 use crate::{
     Part, Result,
+    call::Call,
     outlier::{IdRef, Outlier, Outliers},
     protocol::{filter::Filter, query::Query},
     read::{
         items::{ItemToken, PageOfItems},
         part::Whole,
     },
-    server::call::{Call, span},
+    server::call::span,
 };
 
 impl<T: Outlier> Outliers<T> {

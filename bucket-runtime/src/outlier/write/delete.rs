@@ -4,8 +4,9 @@ use mongodb::ClientSession;
 
 use crate::{
     Result,
+    call::{InSession, Write},
     outlier::{IdRef, Outlier, Outliers, parent_handle::ParentHandle},
-    server::call::{InSession, Write, span},
+    server::call::span,
 };
 
 impl<T: Outlier> Outliers<T> {

@@ -9,9 +9,10 @@ use self::{
     protocol::{ExtrasEditor, FoundExtras, ParentEditor},
 };
 use crate::{
+    call::{InSession, Write},
     outlier::{IdRef, Outlier, Outliers, extra::ExtraItem},
     protocol::{filter::Filter, query::Query},
-    server::call::{InSession, Write, span},
+    server::call::span,
     write::edit::Editor,
 };
 

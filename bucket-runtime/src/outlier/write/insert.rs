@@ -5,9 +5,10 @@ use mongodb::{ClientSession, bson::Document};
 use super::waiting_items::WaitingItems;
 use crate::{
     Result,
+    call::{InSession, Write},
     error::{Kind, duplicate_index},
     outlier::{Outlier, Outliers, parent_handle::ParentHandle},
-    server::call::{InSession, Write, span},
+    server::call::span,
     value::element::document_size,
 };
 

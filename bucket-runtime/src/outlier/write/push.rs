@@ -4,14 +4,16 @@ use mongodb::{ClientSession, bson::Bson};
 
 use crate::{
     Result,
+    call::{InSession, Write},
     error::Kind,
     outlier::{
         IdRef, Outlier, Outliers,
         extra::ExtraItem,
         parent_handle::{ParentHandle, ParentState},
     },
-    server::call::{InSession, Write, span},
-    value::{element::Element, raw_field::RawField, read_back, stored_bucket::read_element},
+    read::stored_bucket::read_element,
+    server::call::span,
+    value::{element::Element, raw_field::RawField, read_back},
     write::{appended::Appended, item},
 };
 

@@ -5,9 +5,10 @@ use std::fmt;
 use super::waiting_items::WaitingItems;
 use crate::{
     Error,
+    call::{InSession, Write},
     error::count,
     outlier::{IdRef, Outlier, Outliers},
-    server::call::{InSession, Write, span},
+    server::call::span,
 };
 
 impl<T: Outlier> Outliers<T> {

@@ -7,11 +7,12 @@ use mongodb::{
 
 use crate::{
     Result,
+    call::{InSession, Write},
     error::Kind,
     outlier::{
         IdRef, Outlier, Outliers, command::changed_fields::FieldChange, parent_handle::ParentHandle,
     },
-    server::call::{InSession, Write, span},
+    server::call::span,
     value::{
         bytes,
         element::whole,

@@ -8,6 +8,7 @@ use mongodb::{
 use super::waiting_items::WaitingItems;
 use crate::{
     Result,
+    call::{InSession, Write},
     error::Kind,
     outlier::{
         IdRef, IdentifiedItems, Outlier, Outliers, extra::ExtraItem, parent_handle::ParentHandle,
@@ -15,7 +16,7 @@ use crate::{
     protocol::range::Range,
     read::reader::Reader,
     schema::names::WHOLE_ITEM,
-    server::call::{InSession, Write, span},
+    server::call::span,
     value::element::value_size,
     write::{
         edit::upsert::{Upserted, replace_by_identity},

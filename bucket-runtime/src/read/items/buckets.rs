@@ -21,7 +21,8 @@ use super::{
 use crate::{
     Result,
     protocol::query::{ItemPosition, NeighbourSide},
-    value::{stored_bucket::StoredBucket, unreadable::OnUnreadable},
+    read::stored_bucket::{StoredBucket, next_bucket_and},
+    value::unreadable::OnUnreadable,
 };
 
 /// The buckets of a read, each with its items.
@@ -163,11 +164,11 @@ struct BucketReader<'s, E: ItemForm> {
 impl<E: ItemForm> BucketReader<'_, E> {
     async fn next(&mut self) -> Result<Option<BucketRow<E::Item>>> {
         let on_unreadable = self.on_unreadable.as_mut();
-        let next = (self.cursor).next_bucket_and(on_unreadable, RawDocument::to_owned);
+        let next = next_bucket_and(&mut self.cursor, on_unreadable, RawDocument::to_owned);
         let Some((bucket, bytes)) = next.await? else {
             return Ok(None);
         };
-        let bucket = self.cursor.target().expect_key(bucket)?;
+        let bucket = bucket.expect_key(self.cursor.target())?;
         let StoredBucket {
             key,
             elements,

@@ -7,7 +7,7 @@ use super::{
     rows::{ItemRow, ItemRows},
     stream::ItemForm,
 };
-use crate::{Bucket, Result, server::call::Call};
+use crate::{Bucket, Result, call::Call};
 
 /// Some items of a list, and where its neighbours are.
 #[derive(Debug, Clone, PartialEq)]

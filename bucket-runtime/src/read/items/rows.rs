@@ -17,7 +17,7 @@ use super::{
     place::{ReadPlace, RowSource, resume},
     stream::{BucketCursor, ItemForm},
 };
-use crate::{Result, value::unreadable::OnUnreadable};
+use crate::{Result, read::stored_bucket::next_bucket_and, value::unreadable::OnUnreadable};
 
 /// The rows of a read, each of them a bucket with one item.
 pub(super) struct ItemRows<'s, T> {
@@ -96,11 +96,11 @@ struct ItemReader<'s, E: ItemForm> {
 impl<E: ItemForm> ItemReader<'_, E> {
     async fn next(&mut self) -> Result<Option<ItemRow<E::Item>>> {
         let on_unreadable = self.on_unreadable.as_mut();
-        let next = (self.cursor).next_bucket_and(on_unreadable, RawDocument::to_owned);
+        let next = next_bucket_and(&mut self.cursor, on_unreadable, RawDocument::to_owned);
         let Some((bucket, bytes)) = next.await? else {
             return Ok(None);
         };
-        let bucket = self.cursor.target().expect_key(bucket)?;
+        let bucket = bucket.expect_key(self.cursor.target())?;
         let mut elements = bucket.elements;
         if self.skip > 0 {
             self.skip -= 1;

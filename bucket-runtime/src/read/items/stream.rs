@@ -11,9 +11,11 @@ use futures_util::stream::Stream;
 use super::{Items, buckets::BucketRows, rows::ItemRows, token::ItemToken};
 use crate::{
     Bucket, Part, Result,
-    read::part::{PartOf, Whole},
+    read::{
+        part::{PartOf, Whole},
+        stored_bucket::{OfElement, StoredBucket},
+    },
     server::cursor::DocumentCursor,
-    value::{stored_bucket::StoredBucket, unreadable::OfElement},
 };
 
 /// The form in which a read gives each element: as a whole item or a part.

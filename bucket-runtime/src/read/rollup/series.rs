@@ -13,12 +13,12 @@ use super::{ReadRollup, read_rollup};
 use crate::{
     Bucket, Result, Windowed,
     error::Kind,
+    read::rollup::typed::Rollup,
     schema::{
         id,
         spec::{BucketSpec, Ordinal},
     },
     server::cursor::DocumentCursor,
-    value::rollup::Rollup,
 };
 
 impl<'s, T: Bucket> ReadRollup<'s, T> {

@@ -20,13 +20,14 @@ use mongodb::{
 use crate::{
     Bucket, Result,
     error::Kind,
+    read::stored_bucket::StoredBucket,
     schema::{
         id,
         key::Key,
         spec::{BucketSpec, OutlierSpec},
     },
     server::target::Target,
-    value::{bytes, shell::shell, stored_bucket::StoredBucket},
+    value::{bytes, shell::shell},
 };
 
 /// The fields by which an event shows an append.
@@ -113,7 +114,7 @@ pub(crate) fn appended_items<T: Bucket>(
     let mut fields = known.ok_or_else(|| target.error(Kind::NoKeyInId(shell(&id))))?;
     fields.insert("_id", id);
     let bucket = bucket::<T>(target, fields, elements)?;
-    Ok(target.expect_key(bucket)?.into_items())
+    Ok(bucket.expect_key(target)?.into_items())
 }
 
 /// The `_id` of the document that an event is about.

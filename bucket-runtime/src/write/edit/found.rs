@@ -11,10 +11,10 @@ use crate::{
     Bucket, Error, Result,
     error::Kind,
     protocol::command::{Places, StoredItems},
-    read::reader::Reader,
+    read::{reader::Reader, stored_bucket::StoredBucket},
     schema::names::{OVERSIZE, ROW_LENGTH, ROW_STATE},
     server::cursor::id_of,
-    value::{bytes, element::whole, stored_bucket::StoredBucket, unreadable::read_value},
+    value::{bytes, element::whole, unreadable::read_value},
 };
 
 /// Items of one bucket that match, and what was read with them.
@@ -44,7 +44,7 @@ impl<T: Bucket> FoundItems<T> {
         let bucket = row.get_str("_id").unwrap_or_default().to_owned();
         let read = bytes::read::<StoredBucket<T, RawBson>>(row.as_bytes())
             .map_err(|error| reader.target().unreadable(row, error))?;
-        if !reader.scope.holds(&read) {
+        if !read.is_of(&reader.scope) {
             return Err(reader.target().error(reader.scope.foreign(&id_of(row))));
         }
         let field = |name| row.get(name).ok()?.and_then(|it| Bson::try_from(it).ok());

@@ -7,9 +7,10 @@ use mongodb::ClientSession;
 use super::{found::FoundItems, protocol::Editor, sweep::Sweep};
 use crate::{
     Bucket, Buckets, Error, KeyRef,
+    call::Call,
     error::count,
     protocol::{command::KeyScope, filter::Filter},
-    server::call::{Call, span},
+    server::call::span,
     write::engine::Engine,
 };
 

@@ -22,10 +22,10 @@ use crate::{
         query::{Query, compare_id},
         time_bounds::TimeBounds,
     },
-    read::reader::Reader,
+    read::{reader::Reader, stored_bucket::StoredBucket},
     schema::{key::Key, spec::BucketSpec},
     server::{cursor::id_of, target::Target},
-    value::{bytes, element::whole, stored_bucket::StoredBucket},
+    value::{bytes, element::whole},
     write::engine::Engine,
 };
 
@@ -171,7 +171,7 @@ impl<'s, T: Bucket> Sweep<'s, T> {
         let bucket = bucket.map_err(|error| self.target().unreadable(row, error))?;
         let scope = KeyScope::new(Self::SPEC, T::Key::parts(bucket.key.borrowed()));
         let asked = self.scope.as_ref().unwrap_or(&scope);
-        match asked.holds(&bucket) {
+        match bucket.is_of(&asked) {
             true => Ok((bucket.id, scope.by(self.engine.open))),
             false => Err(self.target().error(asked.foreign(&id_of(row)))),
         }

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     Bucket, Buckets, Identified, Result,
+    call::{InSession, Write},
     error::{Kind, is_repeatable, maybe_stored},
     protocol::{
         budget::Budget,
@@ -16,7 +17,7 @@ use crate::{
         query::Query,
     },
     read::reader::Reader,
-    server::call::{InSession, Write, span},
+    server::call::span,
     write::{
         appended::Appended,
         engine::{Batch, Entry, SendMode, TRIES, pause},

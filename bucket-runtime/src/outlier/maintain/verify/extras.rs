@@ -15,9 +15,10 @@ use crate::{
         Outlier, Outliers, collections::OutlierCollections, command::array_length,
         extra::ExtraItem, read::unreadable::array,
     },
+    read::stored_bucket::Attempted,
     schema::{key::KeyField, spec::OutlierSpec},
     server::Server,
-    value::{bytes, unreadable::Attempted},
+    value::bytes,
 };
 
 /// Counts the extras documents and their items.

@@ -5,9 +5,10 @@ use super::{
     protocol::{ExtrasEditor, FoundExtras, ParentEditor},
 };
 use crate::{
+    call::Call,
     outlier::{IdRef, Outlier, Outliers, extra::ExtraItem, parent_handle::ParentHandle},
     protocol::filter::Filter,
-    server::call::{Call, span},
+    server::call::span,
     write::edit::{
         Editor, Sweep,
         many::{SweepSettings, WriteMany, count_changed},

@@ -4,7 +4,7 @@
 mod tests;
 
 use mongodb::{
-    bson::{Bson, Document, RawArray, RawBsonRef, RawDocument, spec::ElementType},
+    bson::{RawArray, RawDocument, spec::ElementType},
     error::Error as DriverError,
 };
 use serde::{
@@ -13,14 +13,19 @@ use serde::{
 };
 
 use crate::{
-    Bucket,
-    schema::{key::Key, names::SEALED, spec::BucketSpec},
+    Bucket, Error, Result,
+    protocol::command::KeyScope,
+    schema::key::Key,
+    server::{
+        cursor::{CursorError, DocumentCursor},
+        target::Target,
+    },
     value::{
+        bucket_fields::BucketFields,
         bytes, direct,
         raw_field::{Malformed, RawField, RawFields},
         rollup::Totals,
-        shell::shell,
-        unreadable::{OfElement, ReadAttempt, Unreadable, read_only_value},
+        unreadable::{OnUnreadable, Unreadable, read_only_value, report},
     },
 };
 
@@ -44,6 +49,48 @@ impl<T: Bucket> StoredBucket<T> {
         items
             .map(|element| T::from_parts(key.clone(), element))
             .collect()
+    }
+}
+
+/// What is made of an element in a bucket with this key: the element alone, or a part with fields
+/// of the key.
+pub trait OfElement<T: Bucket>: Sized {
+    /// Reads it.
+    fn read(element: &RawField<'_>, key: &T::Key) -> Result<Self, DriverError>;
+}
+
+impl<T: Bucket, E: DeserializeOwned> OfElement<T> for E {
+    fn read(element: &RawField<'_>, _: &T::Key) -> Result<E, DriverError> {
+        read_element::<T, E>(element)
+    }
+}
+
+impl<T: Bucket, E: OfElement<T>> OfElement<T> for ReadAttempt<E> {
+    fn read(element: &RawField<'_>, key: &T::Key) -> Result<Self, DriverError> {
+        Ok(Self(E::read(element, key)))
+    }
+}
+
+/// An element, or why it cannot be read.
+pub(crate) struct ReadAttempt<E>(pub(crate) Result<E, DriverError>);
+
+impl<T: Bucket, E> StoredBucket<T, E> {
+    /// Whether the bucket belongs to the key. A bucket among the key's ids that does not was stored
+    /// by a program that does not know the format.
+    pub(crate) fn is_of(&self, key: &KeyScope) -> bool {
+        let is_own = match key.spec.are_extras {
+            true => key.owns(&self.id),
+            false => self.id.starts_with(&key.prefix),
+        };
+        is_own && T::Key::parts(self.key.borrowed()) == key.parts
+    }
+
+    /// The bucket, if it has the key of the target.
+    pub(crate) fn expect_key(self, target: Target<'_>) -> Result<Self> {
+        match target.scope {
+            Some(key) if !self.is_of(key) => Err(target.error(key.foreign(&self.id.into()))),
+            _ => Ok(self),
+        }
     }
 }
 
@@ -137,83 +184,48 @@ pub(crate) fn not_a_document(item: &RawField<'_>) -> DriverError {
     DriverError::custom(format!("invalid type: {:?}, expected a document", item.ty))
 }
 
-/// The fields of a bucket except its items; the same code for all structs.
-struct BucketFields {
-    id: Option<String>,
-    key: Vec<Option<Bson>>,
-    sealed: bool,
-    rollup: Option<Document>,
+/// A bucket whose elements are read one by one.
+pub(crate) type Attempted<T, E = <T as Bucket>::Element> = StoredBucket<T, ReadAttempt<E>>;
+
+/// Reads the bucket without its unreadable elements and reports each of them; `error` says why the
+/// bucket could not be read as a whole.
+fn sift<T: Bucket, E: OfElement<T>>(
+    row: &RawDocument,
+    error: DriverError,
+    on_unreadable: Option<&mut OnUnreadable<'_>>,
+    fail: impl Fn(DriverError) -> Error,
+) -> Result<StoredBucket<T, E>> {
+    let bucket = bytes::read::<Attempted<T, E>>(row.as_bytes());
+    let (Some(on_unreadable), Ok(bucket)) = (on_unreadable, bucket) else {
+        return Err(fail(error));
+    };
+    let (bucket, unreadable) = bucket.sifted();
+    report(T::SPEC.items, unreadable, on_unreadable, fail);
+    Ok(bucket)
 }
 
-impl BucketFields {
-    /// Reads all fields, and finds the items.
-    fn of<'r>(spec: &BucketSpec, row: &'r RawDocument) -> Result<(Self, &'r RawArray), String> {
-        let mut fields = Self {
-            id: None,
-            key: vec![None; spec.key.len()],
-            sealed: false,
-            rollup: None,
-        };
-        let mut items = None;
-        for field in row {
-            let (name, value) = field.map_err(|error| error.to_string())?;
-            // Text in bson 2, and text without a NUL in bson 3.
-            let name = AsRef::<str>::as_ref(name);
-            if name == spec.items {
-                items = Some(array(value, name)?);
-            } else {
-                fields.read(spec, name, value)?;
-            }
-        }
-        let items = items.ok_or_else(|| missing(spec.items))?;
-        Ok((fields, items))
-    }
-
-    fn read(&mut self, spec: &BucketSpec, name: &str, value: RawBsonRef<'_>) -> Result<(), String> {
-        let of_key = spec
-            .key
-            .iter()
-            .position(|key| key.name == name || key.aliases.contains(&name));
-        let owned = |value| Bson::try_from(value).map_err(|error| format!("{name}: {error}"));
-        if let Some(index) = of_key {
-            self.key[index] = Some(owned(value)?);
-        } else if name == "_id" {
-            // In the manual's example, extras have an `ObjectId`.
-            self.id = Some(match owned(value)? {
-                Bson::String(id) => id,
-                other => shell(&other),
-            });
-        } else if !spec.rollups.is_empty() && name == spec.rollup {
-            self.rollup = match owned(value)? {
-                Bson::Document(rollup) => Some(rollup),
-                _ => None,
-            };
-        } else {
-            self.sealed |= name == SEALED;
-        }
-        Ok(())
-    }
-
-    fn finish(self, spec: &BucketSpec) -> Result<(String, Vec<Bson>, bool), String> {
-        let id = self.id.ok_or_else(|| missing("_id"))?;
-        let key = self.key.into_iter().zip(spec.key);
-        let key = key
-            .map(|(value, key)| value.ok_or_else(|| missing(key.name)))
-            .collect::<Result<_, _>>()?;
-        Ok((id, key, self.sealed))
-    }
+/// The next bucket. Unreadable elements are an error, unless a callback takes them.
+pub(crate) async fn next_bucket<T: Bucket, E: OfElement<T>>(
+    rows: &mut DocumentCursor<'_, StoredBucket<T, E>>,
+    on_unreadable: Option<&mut OnUnreadable<'_>>,
+) -> Result<Option<StoredBucket<T, E>>> {
+    let next = next_bucket_and(rows, on_unreadable, |_| ()).await?;
+    Ok(next.map(|(bucket, ())| bucket))
 }
 
-fn array<'r>(value: RawBsonRef<'r>, name: &str) -> Result<&'r RawArray, String> {
-    match value {
-        RawBsonRef::Array(items) => Ok(items),
-        other => {
-            let found = other.element_type();
-            Err(format!("`{name}` is not an array: its type is {found:?}"))
+/// The next bucket, and what a function takes of its bytes. Unreadable elements are an error,
+/// unless a callback takes them.
+pub(crate) async fn next_bucket_and<T: Bucket, E: OfElement<T>, X>(
+    rows: &mut DocumentCursor<'_, StoredBucket<T, E>>,
+    on_unreadable: Option<&mut OnUnreadable<'_>>,
+    take: impl Fn(&RawDocument) -> X,
+) -> Result<Option<(StoredBucket<T, E>, X)>> {
+    match rows.next_and(&take).await {
+        Err(CursorError::Decode(row, error)) => {
+            let fail = |error| rows.target().unreadable(&row, error);
+            let bucket = sift(&row, error, on_unreadable, fail)?;
+            Ok(Some((bucket, take(&row))))
         }
+        found => found.map_err(|error| rows.target().row_error(error)),
     }
-}
-
-fn missing(name: &str) -> String {
-    format!("there is no field `{name}`")
 }

@@ -3,8 +3,10 @@
 use futures_util::future::BoxFuture;
 use mongodb::ClientSession;
 
-use super::{Span, run};
-use crate::{Error, Result};
+use crate::{
+    Error, Result,
+    server::call::{Span, run},
+};
 
 /// A call that is not sent yet: await it. The method that returns it says what it does; `S` are its
 /// settings.
