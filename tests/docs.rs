@@ -176,8 +176,9 @@ fn pictures_have_words_and_can_stand_still() {
 /// People search for the word that they know.
 #[test]
 fn a_search_for_a_known_word_finds_ours() {
-    let code: String = sources::sources(&sources::of_package("bucket-runtime"))
+    let code: String = ["bucket-core", "bucket-runtime"]
         .iter()
+        .flat_map(|package| sources::sources(&sources::of_package(package)))
         .map(|file| fs::read_to_string(file).unwrap())
         .collect();
     for word in [

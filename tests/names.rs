@@ -15,7 +15,12 @@ mod sources;
 use sources::{code, files, of_package, sources};
 
 /// Types with a twin that is compiled in its place, with a feature or without.
-const EITHER: [(&str, &[&str]); 1] = [("bucket-runtime", &["Calls", "SpannedRequest"])];
+const EITHER: [(&str, &[&str]); 1] = [("bucket-core", &["Calls", "SpannedRequest"])];
+
+#[test]
+fn no_type_name_stands_twice_in_the_core() {
+    check("bucket-core");
+}
 
 #[test]
 fn no_private_type_name_stands_twice_in_the_runtime() {
@@ -45,7 +50,9 @@ fn no_private_type_name_stands_twice_in_the_testkit() {
 fn check(package: &str) {
     let mut places = BTreeMap::<_, Vec<_>>::new();
     for file in without_tests(&of_package(package)) {
-        for name in private_types(&code(&file)) {
+        // Whatever is public in the core is there for the runtime, and few of it for users.
+        let is_core = package == "bucket-core";
+        for name in types(&code(&file), is_core) {
             places
                 .entry(name)
                 .or_default()
@@ -94,13 +101,14 @@ fn test_modules(file: &Path) -> Vec<PathBuf> {
     declared.collect()
 }
 
-/// The types that stand at the top of a module and are not public. One that is `pub` is named for
-/// users, by the crate's root or by its module.
-fn private_types(code: &str) -> Vec<String> {
+/// The types that stand at the top of a module. One that is `pub` is left out if that means that it
+/// is named for users, by the crate's root or by its module.
+fn types(code: &str, even_public: bool) -> Vec<String> {
     const KINDS: [&str; 5] = ["struct ", "enum ", "trait ", "type ", "union "];
     let name = |line: &str| {
         let line = match line.strip_prefix("pub(") {
             Some(limited) => limited.split_once(") ")?.1,
+            None if even_public => line.strip_prefix("pub ").unwrap_or(line),
             None => line,
         };
         let line = line.strip_prefix("unsafe ").unwrap_or(line);
@@ -115,7 +123,7 @@ fn private_types(code: &str) -> Vec<String> {
 fn private_types_are_those_at_the_top_that_are_not_public() {
     let code = "struct One<T>(T);\npub(crate) enum Two {}\npub(in crate::a) type Three = ();\n\
         pub struct Public;\nfn f() {\n    struct Inner;\n}\ntrait Four {}";
-    assert_eq!(private_types(code), ["One", "Two", "Three", "Four"]);
+    assert_eq!(types(code, false), ["One", "Two", "Three", "Four"]);
 }
 
 #[test]
@@ -158,6 +166,7 @@ const LEANING: [&str; 6] = ["The same ", "They ", "It ", "Its ", "What ", "How f
 #[test]
 fn a_private_items_comment_is_read_without_its_neighbours() {
     let crates = [
+        "bucket-core",
         "bucket-runtime",
         "bucket-derive",
         "bucket-advise",

@@ -9,14 +9,15 @@ mod sources;
 
 use sources::{code, of_package, sources};
 
+/// The rooms of the core, in order.
+const CORE: [&str; 5] = ["schema", "error", "value", "protocol", "server"];
+
 /// The rooms of the runtime, in order. The modules beside them (the traits, the handles, `sync`) use
 /// them all.
-const RUNTIME: [&str; 9] = [
-    "schema", "error", "value", "protocol", "server", "read", "write", "maintain", "outlier",
-];
+const RUNTIME: [&str; 4] = ["read", "write", "maintain", "outlier"];
 
 /// Names beside the rooms that every room may use: each call is a method of its handle.
-const BESIDE: [&str; 8] = [
+const BESIDE: [&str; 9] = [
     "Bucket",
     "Buckets",
     "Error",
@@ -25,6 +26,7 @@ const BESIDE: [&str; 8] = [
     "Result",
     "Identified",
     "Windowed",
+    "call",
 ];
 
 /// The stages of the derives.
@@ -102,6 +104,11 @@ fn end_of_group(text: &str) -> usize {
         depth == 0
     });
     end.unwrap_or(text.len())
+}
+
+#[test]
+fn each_room_of_the_core_uses_only_those_before_it() {
+    check("bucket-core", &CORE, &["Error", "Result", "span"]);
 }
 
 #[test]

@@ -2,6 +2,10 @@
 
 pub use std::vec::Vec;
 
+use bucket_core::{
+    protocol::field::Field,
+    schema::{key::KeyField, size::TooLong},
+};
 pub use mongodb::bson::{Bson, DateTime};
 pub use serde;
 use serde::{Serialize, Serializer, de::DeserializeOwned};
@@ -16,11 +20,7 @@ pub use self::{
     reader::{ElementReader, OrDefault, ReadElement, ReadError, ReadFields, filled},
     writer::ElementWriter,
 };
-pub use crate::value::read_back::{Flattened, add_names};
-use crate::{
-    protocol::field::Field,
-    schema::{key::KeyField, size::TooLong},
-};
+pub use bucket_core::value::read_back::{Flattened, add_names};
 
 mod date;
 pub mod fit;

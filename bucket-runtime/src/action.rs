@@ -5,6 +5,7 @@
 
 use std::future::IntoFuture;
 
+use bucket_core::server::call;
 use futures_util::future::BoxFuture;
 
 use crate::{
@@ -25,7 +26,6 @@ use crate::{
         rollup::{RollupStream, typed::Rollup},
         watch::WatchStream,
     },
-    server::call,
     write::bulk::AppendManyError,
 };
 pub use crate::{

@@ -1,5 +1,14 @@
 //! The trait behind `#[derive(Bucket)]`.
 
+use bucket_core::{
+    protocol::{
+        command,
+        indexes::required::{self, RequiredIndex},
+        unwind, validator,
+    },
+    schema::{key::Key, names::is_same, size::TooLong, spec::BucketSpec},
+    value::{read_back::Flattened, rollup::RollupFields},
+};
 use mongodb::{
     Collection, Database,
     bson::{Bson, DateTime, Document},
@@ -15,13 +24,6 @@ use crate::{
         open::OpenBuckets,
         verify::{RepairedBuckets, VerifiedBuckets, rebuild::RebuildRollups, verifier},
     },
-    protocol::{
-        command,
-        indexes::required::{self, RequiredIndex},
-        unwind, validator,
-    },
-    schema::{key::Key, names::is_same, size::TooLong, spec::BucketSpec},
-    value::{read_back::Flattened, rollup::RollupFields},
 };
 
 /// A key of `T` as callers pass it: `&123`, `"alice"`, or `("XETRA", &123)` for two key fields.

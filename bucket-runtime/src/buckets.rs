@@ -2,14 +2,16 @@
 
 use std::{fmt, marker::PhantomData};
 
+use bucket_core::{
+    protocol::command::{IndexedScope, KeyScope},
+    schema::{key::Key, spec::BucketSpec},
+    server::target::OwnedTarget,
+};
 use mongodb::{Collection, bson::Document};
 
 use crate::{
     Bucket, KeyRef,
-    protocol::command::{IndexedScope, KeyScope},
     read::reader::Reader,
-    schema::{key::Key, spec::BucketSpec},
-    server::target::OwnedTarget,
     write::{append::Writer, engine::Engine},
 };
 

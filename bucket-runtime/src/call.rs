@@ -1,12 +1,10 @@
 //! A call before it is sent, where its settings are all that its method does not ask for.
 
+use bucket_core::server::call::{Span, run};
 use futures_util::future::BoxFuture;
 use mongodb::ClientSession;
 
-use crate::{
-    Error, Result,
-    server::call::{Span, run},
-};
+use crate::{Error, Result};
 
 /// A call that is not sent yet: await it. The method that returns it says what it does; `S` are its
 /// settings.

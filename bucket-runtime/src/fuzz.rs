@@ -5,12 +5,8 @@
 #[cfg(test)]
 mod tests;
 
-use mongodb::bson::{Bson, DateTime};
-
-use crate::{
-    Bucket,
+use bucket_core::{
     protocol::command::KeyScope,
-    read::{items::ItemToken, page::Page, stored_bucket::StoredBucket, watch::WatchToken},
     schema::{
         id,
         key::{Key, KeyPart},
@@ -18,6 +14,12 @@ use crate::{
         spec::{IdFormat, Ordinal},
     },
     value::bytes,
+};
+use mongodb::bson::{Bson, DateTime};
+
+use crate::{
+    Bucket,
+    read::{items::ItemToken, page::Page, stored_bucket::StoredBucket, watch::WatchToken},
 };
 
 /// Separates the texts of an input.
@@ -53,10 +55,7 @@ pub fn keys(input: &[u8]) {
     };
     let (a, b) = (key(), key());
     let prefix = |key: &[String]| {
-        let part = |text: &String| KeyPart {
-            text: text.clone(),
-            value: Bson::Null,
-        };
+        let part = |text: &String| KeyPart::of::<String>(text);
         id::prefix(&format, &Vec::from_iter(key.iter().map(part)))
     };
     let (of_a, of_b) = (prefix(&a), prefix(&b));
@@ -102,7 +101,7 @@ pub fn times(input: &[u8]) {
     let unit = match ordinal {
         Ordinal::Millis => 1,
         Ordinal::Window { seconds } => i64::from(seconds) * 1000,
-        Ordinal::Seconds | Ordinal::Number => 1000,
+        _ => 1000,
     };
     let mut eights = rest.unwrap_or_default().chunks(8).map(|bytes| {
         let mut eight = [0; 8];

@@ -11,13 +11,15 @@ mod setup;
 
 use std::fmt::Write as _;
 
+use bucket_core::{
+    protocol::command::{AppendedItems, IndexedScope, Update},
+    schema::open_index::OpenIndex,
+};
 use mongodb::bson::{Bson, DateTime, Document};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Bucket,
-    protocol::command::{AppendedItems, IndexedScope, Update},
-    schema::open_index::OpenIndex,
     write::item::{self, UntypedItem},
 };
 

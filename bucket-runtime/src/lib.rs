@@ -55,18 +55,13 @@ pub mod action;
 mod bucket;
 mod buckets;
 mod call;
-mod error;
 pub mod guide;
 mod maintain;
 mod outlier;
 mod part;
-mod protocol;
 mod read;
-mod schema;
-mod server;
 #[cfg(feature = "sync")]
 pub mod sync;
-mod value;
 mod write;
 
 #[doc(hidden)]
@@ -76,32 +71,40 @@ pub mod __private;
 pub mod fuzz;
 #[cfg(test)]
 mod golden;
-#[cfg(feature = "__simulated")]
-#[doc(hidden)]
-pub mod __simulated {
-    //! What a simulated server has to be.
-    #![allow(missing_docs, reason = "no part of the public interface")]
-
-    pub use crate::{
-        protocol::command::Update,
-        server::{
-            simulated::{Simulated, SimulatedResponse, install},
-            wire::{Event, EventStream, ReadRequest, Request, Response},
-        },
-    };
-}
 #[cfg(feature = "__pure")]
 #[doc(hidden)]
 pub mod pure;
 
-pub use crate::protocol::field;
+#[doc(inline)]
+pub use bucket_core::protocol::field;
 pub use mongodb;
 pub use mongodb::bson;
+
+#[doc(inline)]
+pub use bucket_core::{
+    error::{Error, Result},
+    protocol::{
+        field::{Field, Fields},
+        filter::Filter,
+        indexes::required::RequiredIndex,
+    },
+    schema::{
+        key::{Key, KeyField, KeyPart},
+        size::{BsonSize, LenField, TooLong, array_size, document_size, string_size},
+        spec::{
+            BucketSpec, DEFAULT_MAX_BYTES, IdFormat, KeyName, MAX_BYTES, MAX_CAPACITY, Ordinal,
+            OutlierSpec, RollupName,
+        },
+        time::{DateField, TimeField, bson_date, own_date},
+    },
+    value::rollup::{
+        DecimalSum, FieldRollup, Kept, Marked, RollupField, RollupFields, RollupReader, SumField,
+    },
+};
 
 pub use crate::{
     bucket::{Bucket, Identified, KeyRef, Windowed},
     buckets::Buckets,
-    error::{Error, Result},
     maintain::{
         archive::{
             export::ExportStream,
@@ -118,11 +121,6 @@ pub use crate::{
         VerifiedOutliers,
     },
     part::Part,
-    protocol::{
-        field::{Field, Fields},
-        filter::Filter,
-        indexes::required::RequiredIndex,
-    },
     read::{
         items::{ItemPage, ItemStream, ItemToken},
         page::Page,
@@ -131,18 +129,6 @@ pub use crate::{
         rollup::{RollupStream, WindowRollup, typed::Rollup},
         token::InvalidToken,
         watch::{WatchStream, WatchToken},
-    },
-    schema::{
-        key::{Key, KeyField, KeyPart},
-        size::{BsonSize, LenField, TooLong, array_size, document_size, string_size},
-        spec::{
-            BucketSpec, DEFAULT_MAX_BYTES, IdFormat, KeyName, MAX_BYTES, MAX_CAPACITY, Ordinal,
-            OutlierSpec, RollupName,
-        },
-        time::{DateField, TimeField, bson_date, own_date},
-    },
-    value::rollup::{
-        DecimalSum, FieldRollup, Kept, Marked, RollupField, RollupFields, RollupReader, SumField,
     },
     write::{
         appended::Appended,

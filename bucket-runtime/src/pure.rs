@@ -2,19 +2,21 @@
 //! another benchmark.
 #![allow(missing_docs, reason = "no part of the public interface")]
 
-use mongodb::bson::{Bson, Document, RawDocument};
-use serde::{Serialize, de::DeserializeOwned};
-
-use crate::{
-    Bucket, Error,
+use bucket_core::{
     error::Kind,
     protocol::{
         command::{AppendedItems, IndexedScope},
         pack,
     },
-    read::stored_bucket::StoredBucket,
     schema::open_index::OpenIndex,
     value::{bytes, fingerprint},
+};
+use mongodb::bson::{Bson, Document, RawDocument};
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::{
+    Bucket, Error,
+    read::stored_bucket::StoredBucket,
     write::item::{self, UntypedItem},
 };
 

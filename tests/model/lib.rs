@@ -27,8 +27,12 @@ mod bites;
 mod cover;
 mod edit;
 mod gate;
-#[path = "../../bucket-runtime/src/protocol/next_step.rs"]
+#[path = "../../bucket-core/src/protocol/next_step.rs"]
 #[allow(dead_code, reason = "the model has no items of unequal size")]
+#[allow(
+    unreachable_pub,
+    reason = "included, so that it is compiled with optimisation as the model is"
+)]
 mod next_step;
 mod outlier;
 mod properties;

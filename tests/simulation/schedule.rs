@@ -2,8 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
+use bucket_core::server::simulated::install;
 use bucket_runtime::{
-    __simulated::install,
     Buckets, Outliers,
     bson::Document,
     mongodb::{Client, options::ClientOptions},

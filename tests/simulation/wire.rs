@@ -2,10 +2,11 @@
 
 use std::{collections::VecDeque, time::Duration};
 
+use bucket_core::server::{
+    simulated::{Simulated, SimulatedResponse},
+    wire::{Event, EventStream, ReadRequest, Request, Response},
+};
 use bucket_runtime::{
-    __simulated::{
-        Event, EventStream, ReadRequest, Request, Response, Simulated, SimulatedResponse,
-    },
     bson::{Bson, Deserializer, Document, RawDocumentBuf, Serializer, doc},
     mongodb::{
         Client, ClientSession, Collection,

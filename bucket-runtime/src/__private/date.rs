@@ -1,8 +1,7 @@
 //! Reads an item's time.
 
+use bucket_core::schema::time::{TimeField, bson_date};
 use serde::{Deserialize, Deserializer};
-
-use crate::schema::time::{TimeField, bson_date};
 
 /// A time that is read from a BSON date. Next to `#[serde(with = …)]` it saves compile time.
 #[derive(Debug)]

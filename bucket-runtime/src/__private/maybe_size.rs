@@ -4,11 +4,12 @@
 
 use std::marker::PhantomData;
 
-use super::ItemsField;
-use crate::schema::{
+use bucket_core::schema::{
     key::KeyField,
     size::{BsonSize, LenField},
 };
+
+use super::ItemsField;
 
 /// `MaybeSize::<T>::__SIZE`, with [`NoSize`] in scope.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 
 use std::marker::PhantomData;
 
-use crate::schema::time::DateField;
+use bucket_core::schema::time::DateField;
 
 /// `MaybeDate::<T>::__IS_OWN`, with [`NoDate`] in scope.
 #[derive(Debug)]

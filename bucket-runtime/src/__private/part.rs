@@ -3,15 +3,13 @@
 
 use std::marker::PhantomData;
 
+use bucket_core::value::unreadable::read_value;
 use serde::{
     Deserialize, Deserializer,
     de::{DeserializeOwned, Error as _, value::Error},
 };
 
-use crate::{
-    bson::RawBson, mongodb::error::Error as DriverError, read::part::PartSource,
-    value::unreadable::read_value,
-};
+use crate::{bson::RawBson, mongodb::error::Error as DriverError, read::part::PartSource};
 
 /// `MaybeRead::<V>::__read`, with [`NotRead`] in scope.
 #[derive(Debug)]

@@ -2,17 +2,16 @@
 
 use std::{fmt, marker::PhantomData};
 
-use mongodb::bson::RawDocumentBuf;
-use serde::{
-    Deserialize, Deserializer,
-    de::{self, DeserializeOwned, Error as _, IgnoredAny, Visitor, value::Error},
-};
-
-use crate::value::{
+use bucket_core::value::{
     bytes,
     direct::{self, ELEMENT},
     missing_field::MissingField,
     raw_field::{Malformed, RawField, RawFields},
+};
+use mongodb::bson::RawDocumentBuf;
+use serde::{
+    Deserialize, Deserializer,
+    de::{self, DeserializeOwned, Error as _, IgnoredAny, Visitor, value::Error},
 };
 
 /// Why an element cannot be read, in serde's words.
@@ -158,7 +157,7 @@ mod tests {
     use mongodb::bson::{Document, RawDocumentBuf, doc};
 
     use super::*;
-    use crate::value::bytes;
+    use bucket_core::value::bytes;
 
     #[derive(Debug, PartialEq, Deserialize)]
     struct Trade {

@@ -1,8 +1,7 @@
 //! Writes an element field by field.
 
+use bucket_core::schema::time::{TimeField, bson_date};
 use serde::{Serialize, Serializer, ser::SerializeStruct};
-
-use crate::schema::time::{TimeField, bson_date};
 
 /// An element that is being written, or the first error. Generated code need not check each field,
 /// which saves compile time.

@@ -67,7 +67,7 @@ fn bucket() -> impl Strategy<Value = Vec<u8>> {
             "rollup": { "n": kept.clone(), "x": kept.clone(), "at": kept },
         };
         bucket.extend(changes);
-        let mut bytes = crate::value::bytes::write(&bucket).expect("a document");
+        let mut bytes = bucket_core::value::bytes::write(&bucket).expect("a document");
         for (at, byte) in flips {
             let at = at.index(bytes.len());
             bytes[at] = byte;

@@ -1,24 +1,24 @@
 //! Appends.
 
-use insta::assert_snapshot;
-use mongodb::bson::{Bson, doc};
-
-use super::{
-    AppendedItems, Bucket, Golden, IndexedScope, Trade, entry, note, order, reading, trade,
-};
-use crate::{
+use bucket_core::{
     protocol::{
         budget::Budget,
         command::KeyScope,
         whole_bucket::{Summary, WholeBucket},
     },
-    read::stored_bucket::StoredBucket,
     value::{
         bytes,
         element::{raw, value_size},
         rollup::Totals,
     },
 };
+use insta::assert_snapshot;
+use mongodb::bson::{Bson, doc};
+
+use super::{
+    AppendedItems, Bucket, Golden, IndexedScope, Trade, entry, note, order, reading, trade,
+};
+use crate::read::stored_bucket::StoredBucket;
 
 /// Every statement of the append protocol for one item.
 fn statements<T: Bucket>(item: &T) -> String {
@@ -32,7 +32,7 @@ fn statements<T: Bucket>(item: &T) -> String {
             oversize: budget.map_or(0, |budget| budget.oversize(value_size(&entry.element))),
         }
     };
-    let newest = |update: crate::protocol::command::Update| match entry.time {
+    let newest = |update: bucket_core::protocol::command::Update| match entry.time {
         Some(time) => update.with_newest(time),
         None => update,
     };

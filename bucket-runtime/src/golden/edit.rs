@@ -1,14 +1,14 @@
 //! Edits and removals of single items.
 
+use bucket_core::{
+    protocol::command::{KeptFields, Places, StoredItems},
+    value::rollup::Totals,
+};
 use insta::assert_snapshot;
 use mongodb::bson::{RawBson, doc};
 
 use super::{AT, Golden, entry, reading, trade};
-use crate::{
-    protocol::command::{KeptFields, Places, StoredItems},
-    value::rollup::Totals,
-    write::engine::Entry,
-};
+use crate::write::engine::Entry;
 
 /// The entry's element, as a read finds it.
 fn stored(entry: &Entry) -> RawBson {

@@ -1,5 +1,13 @@
 //! The outlier pattern.
 
+use bucket_core::{
+    protocol::{
+        command::{Places, StoredItems},
+        query::{Query, QueryStart},
+    },
+    schema::open_index::OpenIndex,
+    value::bytes,
+};
 use insta::assert_snapshot;
 use mongodb::bson::{Bson, RawBson, doc};
 use serde::{Deserialize, Serialize};
@@ -12,13 +20,7 @@ use crate::{
         extra::ExtraItem,
         maintain::split::buckets,
     },
-    protocol::{
-        command::{Places, StoredItems},
-        query::{Query, QueryStart},
-    },
     read::stored_bucket::StoredBucket,
-    schema::open_index::OpenIndex,
-    value::bytes,
 };
 
 #[derive(Serialize, Deserialize, Outlier)]
@@ -46,10 +48,7 @@ struct Counted {
 }
 
 fn scope() -> ParentScope {
-    let id = KeyPart {
-        text: "7".into(),
-        value: 7_i64.into(),
-    };
+    let id = KeyPart::of::<i64>(&7);
     let extras = const { &<ExtraItem<Book> as Bucket>::SPEC };
     ParentScope::new(&Book::SPEC, extras, id, OpenIndex::first(extras.capacity))
 }
@@ -72,10 +71,7 @@ struct Follower {
 
 #[test]
 fn outlier_identity() {
-    let id = KeyPart {
-        text: "7".into(),
-        value: 7_i64.into(),
-    };
+    let id = KeyPart::of::<i64>(&7);
     let extras = const { &<ExtraItem<User> as Bucket>::SPEC };
     let open = OpenIndex::first(extras.capacity);
     let scope = ParentScope::new(&User::SPEC, extras, id, open);
@@ -110,10 +106,7 @@ fn outlier_update() {
 
 #[test]
 fn outlier_edit() {
-    let id = KeyPart {
-        text: "7".into(),
-        value: 7_i64.into(),
-    };
+    let id = KeyPart::of::<i64>(&7);
     let extras = const { &<ExtraItem<Counted> as Bucket>::SPEC };
     let open = OpenIndex::first(extras.capacity);
     let scope = ParentScope::new(&Counted::SPEC, extras, id, open);

@@ -1,10 +1,6 @@
 //! Reads of items.
 
-use insta::assert_snapshot;
-use mongodb::bson::{Bson, DateTime, doc};
-
-use super::{AT, Bucket, Golden, Reading, Trade, entry, reading, trade};
-use crate::{
+use bucket_core::{
     protocol::{
         command::KeyScope,
         filter::Filter,
@@ -13,6 +9,10 @@ use crate::{
     schema::names::WHOLE_ITEM,
     value::rollup::totals,
 };
+use insta::assert_snapshot;
+use mongodb::bson::{Bson, DateTime, doc};
+
+use super::{AT, Bucket, Golden, Reading, Trade, entry, reading, trade};
 
 fn query<T>(filter: Filter<T>, newest_first: bool) -> Query {
     Query {

@@ -1,10 +1,6 @@
 //! Indexes, validators and shard keys.
 
-use insta::assert_snapshot;
-use mongodb::bson::doc;
-
-use super::{Bucket, Golden, Note, Order, Reading, Trade};
-use crate::{
+use bucket_core::{
     protocol::{
         command,
         indexes::{self, Needed},
@@ -12,6 +8,10 @@ use crate::{
     },
     schema::open_index::OpenIndex,
 };
+use insta::assert_snapshot;
+use mongodb::bson::doc;
+
+use super::{Bucket, Golden, Note, Order, Reading, Trade};
 
 fn setup<T: Bucket>() -> String {
     let spec = const { &T::SPEC };

@@ -14,6 +14,15 @@
 //! collection, and a hidden one says that a change has begun, which the next call finishes
 //! (`tests/live/server_claims/hidden_index.rs`).
 
+use bucket_core::{
+    error::{Code, is_code},
+    protocol::{
+        indexes::{self, open_indexes},
+        validator,
+    },
+    schema::{key::Key, names::SEALED, open_index::OpenIndex, spec::BucketSpec},
+    server::{Server, call::span},
+};
 use mongodb::{
     Collection,
     bson::{Document, doc},
@@ -22,14 +31,7 @@ use mongodb::{
 use crate::{
     Bucket, Error, Result,
     call::Call,
-    error::{Code, is_code},
     maintain::{open::create, verify::seal},
-    protocol::{
-        indexes::{self, open_indexes},
-        validator,
-    },
-    schema::{key::Key, names::SEALED, open_index::OpenIndex, spec::BucketSpec},
-    server::{Server, call::span},
 };
 
 /// How often one call begins again, since another one changes the capacity, too, or a writer that

@@ -1,19 +1,19 @@
 //! Creates collections with a validator that refuses, from every writer, what breaks the
 //! guarantees.
 
+use bucket_core::{
+    error::{Code, Kind, is_code},
+    protocol::command::{hashed, shard_key, window_shard_key},
+    schema::spec::BucketSpec,
+    server::Server,
+};
 use mongodb::{
     Collection,
     bson::{Document, doc},
     options::CreateCollectionOptions,
 };
 
-use crate::{
-    Result,
-    error::{Code, Kind, is_code},
-    protocol::command::{hashed, shard_key, window_shard_key},
-    schema::spec::BucketSpec,
-    server::Server,
-};
+use crate::Result;
 
 /// Builder of new collections: await it; see
 /// [`Bucket::create_collection`](crate::Bucket::create_collection) and

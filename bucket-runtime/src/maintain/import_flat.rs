@@ -5,12 +5,13 @@ mod pass;
 
 use std::marker::PhantomData;
 
+use bucket_core::{server::Server, value::unreadable::OnUnreadable};
 use mongodb::{Collection, bson::Document};
 
 use self::pass::ImportPass;
 use crate::{
     Bucket, Buckets, Result, maintain::transfer::Resumptions, read::settings::unreadable_setting,
-    server::Server, value::unreadable::OnUnreadable, write::engine::Engine,
+    write::engine::Engine,
 };
 
 impl<T: Bucket> Buckets<T> {

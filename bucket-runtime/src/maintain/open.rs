@@ -5,6 +5,13 @@ mod stored;
 
 use std::marker::PhantomData;
 
+use bucket_core::{
+    error::Kind,
+    protocol::range::Range,
+    schema::open_index::OpenIndex,
+    server::{Server, cursor},
+    value::bytes,
+};
 use mongodb::{
     Collection,
     bson::{Document, RawDocumentBuf, doc},
@@ -15,12 +22,7 @@ pub(crate) use self::indexes::{check_indexes, create, must_exist, open};
 use self::stored::check_stored;
 use crate::{
     Bucket, Buckets, Result,
-    error::Kind,
-    protocol::range::Range,
     read::stored_bucket::Attempted,
-    schema::open_index::OpenIndex,
-    server::{Server, cursor},
-    value::bytes,
     write::{append::Writer, combine::Combiner, engine::Engine},
 };
 

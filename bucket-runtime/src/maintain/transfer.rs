@@ -12,6 +12,7 @@ mod store;
 
 use std::sync::Arc;
 
+use bucket_core::{error::Kind, server::transaction};
 use serde::{Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
 
@@ -23,8 +24,6 @@ pub(super) use self::{
 };
 use crate::{
     Result,
-    error::Kind,
-    server::transaction,
     write::{bulk::KeyItems, engine::Engine},
 };
 

@@ -11,6 +11,10 @@ mod repair;
 
 use std::collections::BTreeMap;
 
+use bucket_core::{
+    schema::key::{Key, KeyPart},
+    server::{Server, call::span},
+};
 use mongodb::{
     Collection,
     bson::{Bson, Document},
@@ -22,12 +26,7 @@ pub(crate) use self::{
     command::seal,
     find::{FirstBucket, Verifier},
 };
-use crate::{
-    Bucket, Result,
-    call::Call,
-    schema::key::{Key, KeyPart},
-    server::{Server, call::span},
-};
+use crate::{Bucket, Result, call::Call};
 
 /// The result of a [`verify`](crate::Bucket::verify): how much was read, and the problems found.
 #[derive(Debug, Clone, Default, PartialEq)]

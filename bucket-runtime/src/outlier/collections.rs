@@ -1,10 +1,9 @@
 //! The part of the handle that is the same for all structs.
 
+use bucket_core::server::Server;
+
 use super::{command::ParentScope, known::KnownOutliers};
-use crate::{
-    server::Server,
-    write::{combine::Combiner, engine::Engine},
-};
+use crate::write::{combine::Combiner, engine::Engine};
 
 /// The two collections, the parents that the handle knows to be outliers, and the pushes that wait
 /// in it.

@@ -6,10 +6,7 @@ mod identity;
 mod items;
 mod total;
 
-use mongodb::bson::{Bson, Document, doc};
-
-pub(crate) use self::{items::OwnItems, total::find_wrong_totals};
-use crate::{
+use bucket_core::{
     protocol::command::{IndexedScope, KeyScope, Update, equality, size},
     schema::{
         key::KeyPart,
@@ -19,6 +16,9 @@ use crate::{
     },
     value::element::{count_within, value_size},
 };
+use mongodb::bson::{Bson, Document, doc};
+
+pub(crate) use self::{items::OwnItems, total::find_wrong_totals};
 
 /// One parent, in the form that commands need.
 #[derive(Debug, Clone)]

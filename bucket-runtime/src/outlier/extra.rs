@@ -2,18 +2,16 @@
 
 use std::marker::PhantomData;
 
+use bucket_core::schema::{
+    key::KeyField,
+    size::TooLong,
+    spec::{BucketSpec, KeyName},
+};
 use mongodb::bson::DateTime;
 use serde::{Serialize, Serializer};
 
 use super::Outlier;
-use crate::{
-    Bucket, KeyRef,
-    schema::{
-        key::KeyField,
-        size::TooLong,
-        spec::{BucketSpec, KeyName},
-    },
-};
+use crate::{Bucket, KeyRef};
 
 /// One item beyond a parent's threshold; only the bucket engine, which stores it, uses this type.
 pub(crate) struct ExtraItem<T: Outlier> {

@@ -1,5 +1,13 @@
 //! The trait behind `#[derive(Outlier)]`.
 
+use bucket_core::{
+    protocol::{
+        indexes::required::{self, RequiredIndex},
+        validator,
+    },
+    schema::{key::KeyField, size::TooLong, spec::OutlierSpec},
+    value::read_back::Flattened,
+};
 use mongodb::{Collection, Database, bson::Document};
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -11,12 +19,6 @@ use crate::{
     Bucket,
     call::Call,
     maintain::create::{CreateCollections, NewCollection},
-    protocol::{
-        indexes::required::{self, RequiredIndex},
-        validator,
-    },
-    schema::{key::KeyField, size::TooLong, spec::OutlierSpec},
-    value::read_back::Flattened,
 };
 
 /// The id of a parent as callers pass it: `&2`, `"invisible-cities"`.

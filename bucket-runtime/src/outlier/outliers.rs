@@ -2,6 +2,15 @@
 
 use std::{fmt, marker::PhantomData};
 
+use bucket_core::{
+    error::Kind,
+    schema::{
+        key::{Key, KeyField},
+        spec::{BucketSpec, OutlierSpec},
+    },
+    server::Server,
+    value::shell::shell,
+};
 use mongodb::{
     Collection,
     bson::{Bson, Document},
@@ -13,13 +22,6 @@ use super::{
 };
 use crate::{
     Bucket, Result,
-    error::Kind,
-    schema::{
-        key::{Key, KeyField},
-        spec::{BucketSpec, OutlierSpec},
-    },
-    server::Server,
-    value::shell::shell,
     write::{combine::Combiner, engine::Engine},
 };
 

@@ -1,14 +1,6 @@
 //! One parent, as calls about it see it: where their requests go, and how full the parent is.
 
-use mongodb::{
-    ClientSession,
-    bson::{Bson, Document, RawDocument, doc},
-};
-use serde::Serialize;
-
-use super::{Outlier, collections::OutlierCollections, command::ParentScope};
-use crate::{
-    Error, Result,
+use bucket_core::{
     error::Kind,
     protocol::{
         command::{identity, twins},
@@ -23,6 +15,14 @@ use crate::{
         shell::shell,
     },
 };
+use mongodb::{
+    ClientSession,
+    bson::{Bson, Document, RawDocument, doc},
+};
+use serde::Serialize;
+
+use super::{Outlier, collections::OutlierCollections, command::ParentScope};
+use crate::{Error, Result};
 
 /// One parent with its extras.
 #[derive(Clone)]

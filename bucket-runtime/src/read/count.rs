@@ -2,16 +2,18 @@
 
 use std::marker::PhantomData;
 
+use bucket_core::{
+    protocol::{filter::Filter, query::Query},
+    server::target::OwnedTarget,
+};
 use mongodb::ClientSession;
 
 use crate::{
     Bucket, Buckets, KeyRef, Result,
-    protocol::{filter::Filter, query::Query},
     read::{
         reader::Reader,
         settings::{read_settings, session_setting},
     },
-    server::target::OwnedTarget,
 };
 
 impl<T: Bucket> Buckets<T> {

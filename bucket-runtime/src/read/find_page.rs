@@ -2,6 +2,11 @@
 
 use std::marker::PhantomData;
 
+use bucket_core::{
+    protocol::{command::holds_items, range::Range},
+    schema::{id, spec::Ordinal},
+    value::unreadable::OnUnreadable,
+};
 use mongodb::{
     ClientSession,
     bson::{Document, doc},
@@ -9,14 +14,11 @@ use mongodb::{
 
 use crate::{
     Bucket, Buckets, KeyRef, Result,
-    protocol::{command::holds_items, range::Range},
     read::{
         page::Page,
         reader::Reader,
         settings::{read_settings, session_setting, unreadable_setting},
     },
-    schema::{id, spec::Ordinal},
-    value::unreadable::OnUnreadable,
 };
 
 impl<T: Bucket> Buckets<T> {

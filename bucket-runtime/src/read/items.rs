@@ -10,6 +10,12 @@ mod token;
 
 use std::marker::PhantomData;
 
+use bucket_core::{
+    protocol::{filter::Filter, query::Query},
+    schema::spec::BucketSpec,
+    server::{call::span, target::OwnedTarget},
+    value::unreadable::OnUnreadable,
+};
 use mongodb::ClientSession;
 
 pub(crate) use self::stream::ItemForm;
@@ -25,14 +31,10 @@ pub use self::{
 use crate::{
     Bucket, Buckets, KeyRef, Part, Result,
     call::Call,
-    protocol::{filter::Filter, query::Query},
     read::{
         part::{PartOf, Whole},
         settings::{read_settings, session_setting, unreadable_setting},
     },
-    schema::spec::BucketSpec,
-    server::{call::span, target::OwnedTarget},
-    value::unreadable::OnUnreadable,
 };
 
 impl<T: Bucket> Buckets<T> {

@@ -1,14 +1,17 @@
 //! A page: one bucket, read.
 
+use bucket_core::{
+    protocol::command::IndexedScope,
+    server::cursor::DocumentCursor,
+    value::{rollup::Totals, unreadable::OnUnreadable},
+};
+
 use crate::{
     Bucket, Result,
-    protocol::command::IndexedScope,
     read::{
         rollup::typed::Rollup,
         stored_bucket::{StoredBucket, next_bucket},
     },
-    server::cursor::DocumentCursor,
-    value::{rollup::Totals, unreadable::OnUnreadable},
 };
 
 /// One bucket: a page that the application can show as it is.

@@ -6,18 +6,20 @@ use std::{
     task::{Context, Poll},
 };
 
+use bucket_core::{
+    protocol::{command::holds_items, range::Range},
+    value::unreadable::OnUnreadable,
+};
 use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
 use mongodb::ClientSession;
 
 use crate::{
     Bucket, Buckets, KeyRef, Result,
-    protocol::{command::holds_items, range::Range},
     read::{
         page::Page,
         reader::Reader,
         settings::{read_settings, session_setting, unreadable_setting},
     },
-    value::unreadable::OnUnreadable,
 };
 
 impl<T: Bucket> Buckets<T> {

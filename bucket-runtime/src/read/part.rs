@@ -2,6 +2,15 @@
 
 use std::{any::Any, fmt, marker::PhantomData};
 
+use bucket_core::{
+    protocol::field::{Field, FieldReading, ReadForm},
+    schema::{key::Key, spec::KeyName},
+    value::{
+        bytes, direct,
+        missing_field::MissingField,
+        raw_field::{Malformed, RawField, RawFields},
+    },
+};
 use mongodb::{
     bson::{RawDocument, spec::ElementType},
     error::Error as DriverError,
@@ -13,14 +22,7 @@ use serde::{
 
 use crate::{
     Bucket, Part,
-    protocol::field::{Field, FieldReading, ReadForm},
     read::stored_bucket::{OfElement, not_a_document},
-    schema::{key::Key, spec::KeyName},
-    value::{
-        bytes, direct,
-        missing_field::MissingField,
-        raw_field::{Malformed, RawField, RawFields},
-    },
 };
 
 /// The form of a read that gives whole items or parents.

@@ -1,6 +1,6 @@
 //! The buckets of one key, for reading.
 
-use crate::{
+use bucket_core::{
     protocol::command::IndexedScope,
     server::{Server, target::Target},
 };

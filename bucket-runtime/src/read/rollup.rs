@@ -5,6 +5,15 @@ pub(crate) mod typed;
 
 use std::{marker::PhantomData, ops::RangeBounds};
 
+use bucket_core::{
+    error::Kind,
+    protocol::{command::holds_items, filter::Filter, query::Query, window_range::WindowRange},
+    server::{cursor::DocumentCursor, target::OwnedTarget},
+    value::{
+        element::whole,
+        rollup::{Totals, totals},
+    },
+};
 use mongodb::{
     ClientSession,
     bson::{Bson, DateTime, Document, doc},
@@ -13,16 +22,9 @@ use mongodb::{
 pub use self::series::{RollupSeries, RollupStream, WindowRollup};
 use crate::{
     Bucket, Buckets, KeyRef, Result, Windowed,
-    error::Kind,
-    protocol::{command::holds_items, filter::Filter, query::Query, window_range::WindowRange},
     read::{
         rollup::typed::Rollup,
         settings::{read_settings, session_setting},
-    },
-    server::{cursor::DocumentCursor, target::OwnedTarget},
-    value::{
-        element::whole,
-        rollup::{Totals, totals},
     },
 };
 

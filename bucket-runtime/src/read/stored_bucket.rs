@@ -3,17 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use mongodb::{
-    bson::{RawArray, RawDocument, spec::ElementType},
-    error::Error as DriverError,
-};
-use serde::{
-    Deserialize, Deserializer,
-    de::{DeserializeOwned, Error as _},
-};
-
-use crate::{
-    Bucket, Error, Result,
+use bucket_core::{
     protocol::command::KeyScope,
     schema::key::Key,
     server::{
@@ -28,6 +18,16 @@ use crate::{
         unreadable::{OnUnreadable, Unreadable, read_only_value, report},
     },
 };
+use mongodb::{
+    bson::{RawArray, RawDocument, spec::ElementType},
+    error::Error as DriverError,
+};
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, Error as _},
+};
+
+use crate::{Bucket, Error, Result};
 
 /// The part of a stored bucket that a read needs, with elements read as `E`.
 pub(crate) struct StoredBucket<T: Bucket, E = <T as Bucket>::Element> {

@@ -9,6 +9,13 @@ use std::{
     vec::IntoIter,
 };
 
+use bucket_core::{
+    error::{Code, Kind, is_code},
+    server::{
+        target::{OwnedTarget, Target},
+        watch::{Events, Watched},
+    },
+};
 use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
 use mongodb::{
     bson::Document,
@@ -17,14 +24,7 @@ use mongodb::{
 };
 
 pub use self::token::WatchToken;
-use crate::{
-    Bucket, Buckets, KeyRef, Result,
-    error::{Code, Kind, is_code},
-    server::{
-        target::{OwnedTarget, Target},
-        watch::{Events, Watched},
-    },
-};
+use crate::{Bucket, Buckets, KeyRef, Result};
 
 impl<T: Bucket> Buckets<T> {
     /// Watches a key: awaiting it gives a [`WatchStream`] of the items that any program appends

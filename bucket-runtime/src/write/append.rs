@@ -1,9 +1,10 @@
 //! The append: puts an item into the open bucket of its key, even while other writers append.
 
+use bucket_core::server::call::span;
+
 use crate::{
     Bucket, Buckets,
     call::{InSession, Write},
-    server::call::span,
     write::{
         appended::Appended,
         combine::{CombinedKey, Combiner},

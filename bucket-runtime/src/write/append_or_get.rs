@@ -1,5 +1,6 @@
 //! Appends an item, or gives the one with its identity.
 
+use bucket_core::{error::Kind, protocol::query::Query, server::call::span};
 use mongodb::ClientSession;
 
 use super::{
@@ -12,9 +13,6 @@ use super::{
 use crate::{
     Bucket, Buckets, Identified, Result,
     call::{InSession, Write},
-    error::Kind,
-    protocol::query::Query,
-    server::call::span,
 };
 
 impl<T: Bucket> Buckets<T> {

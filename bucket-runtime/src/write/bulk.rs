@@ -31,6 +31,7 @@ mod store;
 
 use std::{mem, pin::Pin, sync::Arc};
 
+use bucket_core::{error::Kind, schema::id, server::transaction};
 use futures_util::{Stream, StreamExt, stream};
 use mongodb::{ClientSession, bson::DateTime};
 
@@ -39,9 +40,6 @@ use self::{buffer::LoadBuffer, in_session::LoadInSession};
 pub(crate) use self::{commands::Commands, key_items::KeyItems};
 use crate::{
     Bucket, Buckets, Result,
-    error::Kind,
-    schema::id,
-    server::transaction,
     write::{engine::Engine, item::UntypedItem},
 };
 

@@ -20,6 +20,10 @@ mod step;
 mod sweep;
 pub(crate) mod upsert;
 
+use bucket_core::{
+    protocol::{filter::Filter, query::Query},
+    server::call::span,
+};
 use mongodb::bson::Bson;
 
 pub(crate) use self::{
@@ -31,8 +35,6 @@ pub(crate) use self::{
 use crate::{
     Bucket, Buckets, KeyRef,
     call::{InSession, Write},
-    protocol::{filter::Filter, query::Query},
-    server::call::span,
 };
 
 impl<T: Bucket> Buckets<T> {

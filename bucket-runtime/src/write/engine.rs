@@ -7,22 +7,20 @@ mod outcome;
 mod reads;
 mod retry_state;
 
+use bucket_core::{
+    error::Kind,
+    protocol::command::{IndexedScope, KeyScope, Update},
+    schema::open_index::OpenIndex,
+    server::{Server, pause::pause_after, target::Target},
+};
 use mongodb::ClientSession;
 use tokio::time::Instant;
 
 pub(crate) use self::batch::{Batch, COMMAND_BYTES, Carried, SendMode};
 use self::{memory::Memory, open_locks::OpenLocks};
-use crate::{
-    Result,
-    error::Kind,
-    protocol::command::{IndexedScope, KeyScope, Update},
-    schema::open_index::OpenIndex,
-    server::{Server, pause::pause_after, target::Target},
-    write::appended::Appended,
-};
-pub(crate) use crate::{
-    protocol::newest_bucket::NewestBucket, server::pause::pause, write::item::Entry,
-};
+pub(crate) use crate::write::item::Entry;
+use crate::{Result, write::appended::Appended};
+pub(crate) use bucket_core::{protocol::newest_bucket::NewestBucket, server::pause::pause};
 
 /// The most tries of one append. Each failed try means that another writer opened a bucket first,
 /// so only a runaway loop reaches a hundred.

@@ -1,5 +1,6 @@
 //! An item with an identity, as calls need it that also look for the one that is there.
 
+use bucket_core::protocol::command::IndexedScope;
 use mongodb::ClientSession;
 
 use super::{
@@ -7,7 +8,7 @@ use super::{
     engine::Engine,
     item::{self, Entry, UntypedItem},
 };
-use crate::{Buckets, Identified, Result, protocol::command::IndexedScope, read::reader::Reader};
+use crate::{Buckets, Identified, Result, read::reader::Reader};
 
 /// An item with an identity, and its key for reads and writes.
 pub(super) struct IdentifiedEntry {

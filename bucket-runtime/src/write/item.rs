@@ -1,16 +1,11 @@
 //! Turns an item into an entry.
 
-use mongodb::bson::{Bson, DateTime};
-use serde::{Serialize, Serializer};
-
-use crate::{
-    Bucket, Error,
+use bucket_core::{
     error::Kind,
     protocol::{
         budget::Budget,
         command::{self, IndexedScope, KeyScope},
     },
-    read::stored_bucket::read_element,
     schema::{
         id,
         key::Key,
@@ -23,6 +18,10 @@ use crate::{
         read_back,
     },
 };
+use mongodb::bson::{Bson, DateTime};
+use serde::{Serialize, Serializer};
+
+use crate::{Bucket, Error, read::stored_bucket::read_element};
 
 /// An item in the form in which it is sent.
 #[derive(Debug, Clone)]

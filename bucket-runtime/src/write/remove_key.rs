@@ -1,9 +1,10 @@
 //! Removes all buckets of a key.
 
+use bucket_core::server::call::span;
+
 use crate::{
     Bucket, Buckets, KeyRef,
     call::{InSession, Write},
-    server::call::span,
 };
 
 impl<T: Bucket> Buckets<T> {

@@ -10,7 +10,7 @@ async fn each_code_has_the_name_that_the_server_gives_it() {
     let options = ["--setParameter", "enableTestCommands=1"];
     let server = Server::start_with(&options).await.unwrap();
     let admin = server.database("admin").await.unwrap();
-    let list = include_str!("../../../bucket-runtime/src/error/error_codes.txt");
+    let list = include_str!("../../../bucket-core/src/error/error_codes.txt");
     let mut compared = 0;
     for row in list.lines().filter(|row| !row.starts_with('#')) {
         let mut words = row.split(' ');

@@ -7,6 +7,14 @@ use std::{
     task::{Context, Poll},
 };
 
+use bucket_core::{
+    error::Kind,
+    protocol::{
+        command::KeyScope, filter::Filter, query::Query, range::Range, window_range::WindowRange,
+    },
+    server::Server,
+    value::json,
+};
 use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
 use mongodb::{
     ClientSession,
@@ -15,13 +23,7 @@ use mongodb::{
 
 use crate::{
     Bucket, Buckets, KeyRef, Result, Windowed,
-    error::Kind,
-    protocol::{
-        command::KeyScope, filter::Filter, query::Query, range::Range, window_range::WindowRange,
-    },
     read::settings::{read_settings, session_setting},
-    server::Server,
-    value::json,
 };
 
 impl<T: Bucket> Buckets<T> {

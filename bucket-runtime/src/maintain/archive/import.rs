@@ -2,6 +2,10 @@
 
 use std::{marker::PhantomData, pin::Pin};
 
+use bucket_core::{
+    error::Kind,
+    value::element::{Refusal, document_size},
+};
 use futures_util::stream::{Stream, StreamExt};
 use mongodb::bson::{DateTime, RawDocumentBuf};
 
@@ -13,8 +17,6 @@ use super::{
 };
 use crate::{
     Bucket, Buckets, Result,
-    error::Kind,
-    value::element::{Refusal, document_size},
     write::engine::{COMMAND_BYTES, Engine},
 };
 

@@ -2,6 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use bucket_core::{
+    protocol::command::{IndexedScope, KeyScope, identity},
+    schema::{id, key::Key, names::SEALED, open_index::OpenIndex},
+    value::{
+        bytes,
+        element::{Refusal, comparable, whole},
+        json,
+    },
+};
 use mongodb::bson::{Bson, DateTime, Document};
 
 use super::{
@@ -9,18 +18,7 @@ use super::{
     refused_line::{RefusedLine, RefusedReason},
     stored_fields,
 };
-use crate::{
-    Bucket,
-    protocol::command::{IndexedScope, KeyScope, identity},
-    read::stored_bucket::StoredBucket,
-    schema::{id, key::Key, names::SEALED, open_index::OpenIndex},
-    value::{
-        bytes,
-        element::{Refusal, comparable, whole},
-        json,
-    },
-    write::item,
-};
+use crate::{Bucket, read::stored_bucket::StoredBucket, write::item};
 
 /// The bucket of a line.
 #[derive(Debug, Clone)]

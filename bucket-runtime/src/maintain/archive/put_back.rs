@@ -1,6 +1,13 @@
 //! Stores a bucket that the server refused beside others: where its id is free, or its bucket is
 //! empty.
 
+use bucket_core::{
+    error::{duplicate_index, error_text},
+    protocol::range::Range,
+    schema::names::{OPEN_INDEX, UNIQUE_INDEX},
+    server::wire::Request,
+    value::exact::exact_document,
+};
 use mongodb::bson::{RawDocumentBuf, doc};
 
 use super::{
@@ -10,11 +17,6 @@ use super::{
 };
 use crate::{
     Result,
-    error::{duplicate_index, error_text},
-    protocol::range::Range,
-    schema::names::{OPEN_INDEX, UNIQUE_INDEX},
-    server::wire::Request,
-    value::exact::exact_document,
     write::engine::{Engine, TRIES, pause},
 };
 

@@ -1,9 +1,6 @@
 //! The fields that a bucket stores about its items, computed from them.
 
-use mongodb::bson::{Bson, Document};
-
-use crate::{
-    Bucket,
+use bucket_core::{
     protocol::{
         budget::Budget,
         command::{IndexedScope, before_all_windows},
@@ -17,6 +14,9 @@ use crate::{
         rollup::Totals,
     },
 };
+use mongodb::bson::{Bson, Document};
+
+use crate::Bucket;
 
 /// Writes what the bucket stores about these items, which are all that it holds.
 pub(super) fn summarize<T: Bucket>(

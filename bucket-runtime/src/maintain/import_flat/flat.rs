@@ -1,9 +1,8 @@
 //! Reads the flat collection, in the order of the buckets.
 
+use bucket_core::{schema::spec::BucketSpec, server::Server};
 use mongodb::bson::{Bson, Document, doc};
 use serde::Deserialize;
-
-use crate::{schema::spec::BucketSpec, server::Server};
 
 /// A flat document.
 #[derive(Deserialize)]

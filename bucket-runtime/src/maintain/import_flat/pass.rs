@@ -2,17 +2,8 @@
 
 use std::marker::PhantomData;
 
-use mongodb::bson::{Document, RawDocument, doc};
-use serde::{Deserialize, Serialize};
-
-use super::{
-    ImportProgress,
-    flat::{self, FlatItem},
-};
-use crate::{
-    Bucket, Error, Result,
+use bucket_core::{
     error::Kind,
-    maintain::transfer::{Chunk, Record, Transfer, hash, refuse_keys},
     protocol::{
         budget::Budget,
         command::{IndexedScope, KeyScope},
@@ -23,6 +14,17 @@ use crate::{
         cursor::{self, CursorError, DocumentCursor},
     },
     value::unreadable::OnUnreadable,
+};
+use mongodb::bson::{Document, RawDocument, doc};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    ImportProgress,
+    flat::{self, FlatItem},
+};
+use crate::{
+    Bucket, Error, Result,
+    maintain::transfer::{Chunk, Record, Transfer, hash, refuse_keys},
     write::{
         bulk,
         engine::Engine,
@@ -266,7 +268,7 @@ fn unless_skipped<T>(
 
 fn buckets_per_transaction() -> usize {
     #[cfg(feature = "__simulated")]
-    if crate::server::simulated::simulated().is_some() {
+    if bucket_core::server::simulated::simulated().is_some() {
         return 2; // A limit that a schedule reaches.
     }
     BUCKETS_PER_TRANSACTION

@@ -5,6 +5,11 @@ use std::{
     pin::pin,
 };
 
+use bucket_core::{
+    error::Kind,
+    protocol::range::Range,
+    server::{Server, watch::Events},
+};
 use futures_util::future::{BoxFuture, Either, select};
 use mongodb::{
     bson::{Document, doc},
@@ -19,14 +24,11 @@ use super::{
 };
 use crate::{
     Bucket, Error, Result,
-    error::Kind,
     maintain::transfer::{Chunk, Transfer},
-    protocol::range::Range,
     read::{
         stored_bucket::{StoredBucket, next_bucket_and},
         watch::{WatchToken, event::bucket as appended_to},
     },
-    server::{Server, watch::Events},
     write::{engine::Engine, item::UntypedItem},
 };
 

@@ -1,15 +1,12 @@
 //! The change that an event of the change stream means for a migration.
 
+use bucket_core::{schema::spec::BucketSpec, value::element::whole};
 use mongodb::{
     bson::{Bson, Document},
     change_stream::event::{ChangeStreamEvent, OperationType},
 };
 
-use crate::{
-    read::watch::event::{self, AppendMarks},
-    schema::spec::BucketSpec,
-    value::element::whole,
-};
+use crate::read::watch::event::{self, AppendMarks};
 
 /// A change of the old collection, or of the migration's record, as an event of the change stream
 /// shows it.

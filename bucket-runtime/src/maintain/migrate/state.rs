@@ -1,18 +1,20 @@
 //! The progress of a migration, from which a later call resumes.
 
+use bucket_core::{
+    error::Kind,
+    server::{
+        Server,
+        watch::{Events, Watched},
+    },
+};
 use mongodb::bson::{Document, doc};
 use serde::{Deserialize, Serialize};
 
 use super::event::AppendedElements;
 use crate::{
     Result,
-    error::Kind,
     maintain::transfer::{RECORDS, Record, Transfer},
     read::watch::WatchToken,
-    server::{
-        Server,
-        watch::{Events, Watched},
-    },
     write::engine::Engine,
 };
 

@@ -1,17 +1,19 @@
 //! Whether the new collection holds what the old one holds.
 
+use bucket_core::{
+    error::Kind,
+    protocol::{query::Query, range::Range},
+    schema::{id, key::Key},
+    server::Server,
+    value::{bytes, element::Refusal},
+};
 use mongodb::bson::{Bson, Document, doc};
 
 use super::{Convert, state::MigrationState};
 use crate::{
     Bucket, Result,
-    error::Kind,
     maintain::transfer::hash,
-    protocol::{query::Query, range::Range},
     read::stored_bucket::{StoredBucket, next_bucket},
-    schema::{id, key::Key},
-    server::Server,
-    value::{bytes, element::Refusal},
     write::{
         bulk,
         engine::Engine,

@@ -1,9 +1,6 @@
 //! Checks and creates the indexes behind the guarantees.
 
-use mongodb::IndexModel;
-
-use crate::{
-    Error, Result,
+use bucket_core::{
     error::{Code, Kind, duplicate_index, is_code, is_unknown, refusal},
     protocol::{
         command,
@@ -12,6 +9,9 @@ use crate::{
     schema::{names::UNIQUE_INDEX, open_index::OpenIndex, spec::BucketSpec},
     server::Server,
 };
+use mongodb::IndexModel;
+
+use crate::{Error, Result};
 
 /// A collection's indexes, as they were read.
 pub(crate) struct Indexes {

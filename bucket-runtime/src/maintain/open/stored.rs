@@ -1,14 +1,11 @@
 //! Compares what a stored bucket shows with the struct that opens its collection.
 
+use bucket_core::{error::Kind, schema::spec::BucketSpec, server::Server, value::shell::shell};
 use mongodb::bson::{Bson, Document};
 
 use crate::{
     Bucket, Result,
-    error::Kind,
     maintain::verify::{FirstBucket, verifier},
-    schema::spec::BucketSpec,
-    server::Server,
-    value::shell::shell,
 };
 
 /// An error if the bucket that the server finds first has an id that no read finds, or keeps a

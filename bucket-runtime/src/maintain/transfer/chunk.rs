@@ -2,11 +2,12 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use crate::{
+use bucket_core::{
     protocol::command::{IndexedScope, KeyScope},
     schema::open_index::OpenIndex,
-    write::{bulk::KeyItems, engine::NewestBucket, item::UntypedItem},
 };
+
+use crate::write::{bulk::KeyItems, engine::NewestBucket, item::UntypedItem};
 
 /// The items that one transaction stores, by key or window, in order.
 #[derive(Default)]

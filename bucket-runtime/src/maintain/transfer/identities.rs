@@ -2,11 +2,10 @@
 
 use std::collections::HashSet;
 
+use bucket_core::{protocol::command::KeyScope, server::Server, value::element::comparable};
+
 use crate::{
     Result,
-    protocol::command::KeyScope,
-    server::Server,
-    value::element::comparable,
     write::{bulk::KeyItems, engine::NewestBucket, item},
 };
 

@@ -2,6 +2,12 @@
 
 use std::mem;
 
+use bucket_core::{
+    error::Kind,
+    protocol::{command::Update, range::Range},
+    server::Server,
+    value::{bytes, element::whole},
+};
 use mongodb::{
     ClientSession,
     bson::{Document, doc},
@@ -10,13 +16,7 @@ use mongodb::{
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::store::find_any;
-use crate::{
-    Error, Result,
-    error::Kind,
-    protocol::{command::Update, range::Range},
-    server::Server,
-    value::{bytes, element::whole},
-};
+use crate::{Error, Result};
 
 /// The collection that holds one document for each unfinished call.
 pub(in crate::maintain) const RECORDS: &str = "bucket_progress";

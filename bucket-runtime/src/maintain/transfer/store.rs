@@ -5,6 +5,16 @@ use std::sync::{
     atomic::{AtomicBool, Ordering::Relaxed},
 };
 
+use bucket_core::{
+    error::{Kind, duplicate_index, is_impossible_id},
+    protocol::{command::KeyScope, range::Range},
+    schema::names::UNIQUE_INDEX,
+    server::{
+        Server,
+        transaction::{Attempt, is_lost_race},
+        wire::Request,
+    },
+};
 use futures_util::future::BoxFuture;
 use mongodb::{
     ClientSession,
@@ -15,14 +25,6 @@ use mongodb::{
 use super::{Chunk, Record, Transfer};
 use crate::{
     Result,
-    error::{Kind, duplicate_index, is_impossible_id},
-    protocol::{command::KeyScope, range::Range},
-    schema::names::UNIQUE_INDEX,
-    server::{
-        Server,
-        transaction::{Attempt, is_lost_race},
-        wire::Request,
-    },
     write::{
         appended::Appended,
         bulk::{Commands, KeyItems},

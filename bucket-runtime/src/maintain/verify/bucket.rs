@@ -1,13 +1,6 @@
 //! The problems that a single bucket shows.
 
-use mongodb::bson::{Bson, DateTime};
-
-use super::{
-    Problem, ProblemKind as Kind,
-    find::{BucketFacts, SurveyedBucket, Verifier},
-    look::Look,
-};
-use crate::{
+use bucket_core::{
     error::count,
     protocol::command::KeyScope,
     schema::{id, names::NEWEST},
@@ -19,6 +12,13 @@ use crate::{
         },
         shell::shell,
     },
+};
+use mongodb::bson::{Bson, DateTime};
+
+use super::{
+    Problem, ProblemKind as Kind,
+    find::{BucketFacts, SurveyedBucket, Verifier},
+    look::Look,
 };
 
 impl Verifier {

@@ -1,8 +1,6 @@
 //! The queries and corrections of a verification, as pure functions.
 
-use mongodb::bson::{Bson, DateTime, Document, doc};
-
-use crate::{
+use bucket_core::{
     protocol::command::{KeyScope, has_twins, is_unsealed, open_index_keys},
     schema::{
         names::{NEWEST, SEALED},
@@ -11,6 +9,7 @@ use crate::{
     },
     value::rollup::Totals,
 };
+use mongodb::bson::{Bson, DateTime, Document, doc};
 
 /// The facts of each bucket. The server counts the items, so none is sent.
 pub(super) fn facts(spec: &BucketSpec) -> Document {

@@ -1,13 +1,7 @@
 //! Finds the problems of a collection.
 
-use mongodb::bson::{Bson, Document, RawDocument, RawDocumentBuf, doc};
-use serde::Deserialize;
-
-use super::{Problem, ProblemKind, VerifiedBuckets, command, look::Look, numbers::Numbers};
-use crate::{
-    Result,
+use bucket_core::{
     error::{Kind, count},
-    maintain::open,
     protocol::{command::KeyScope, indexes::required::RequiredIndex},
     schema::{
         key::KeyPart,
@@ -17,6 +11,11 @@ use crate::{
     server::{Server, cursor::DocumentCursor},
     value::shell::shell,
 };
+use mongodb::bson::{Bson, Document, RawDocument, RawDocumentBuf, doc};
+use serde::Deserialize;
+
+use super::{Problem, ProblemKind, VerifiedBuckets, command, look::Look, numbers::Numbers};
+use crate::{Result, maintain::open};
 
 /// A collection, and what its buckets should be like.
 pub(crate) struct Verifier {

@@ -1,13 +1,10 @@
 //! The findings about a bucket that need the struct: items that it cannot read, times and rollup
 //! values.
 
+use bucket_core::value::{bytes, rollup::check::Values, unreadable::Unreadable};
 use mongodb::bson::{DateTime, RawDocument};
 
-use crate::{
-    Bucket,
-    read::stored_bucket::Attempted,
-    value::{bytes, rollup::check::Values, unreadable::Unreadable},
-};
+use crate::{Bucket, read::stored_bucket::Attempted};
 
 /// A bucket as the struct reads it.
 #[derive(Default)]

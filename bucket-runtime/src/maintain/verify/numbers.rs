@@ -1,6 +1,6 @@
 //! What the numbers of a key's buckets show: gaps, and a bucket that is open before the last one.
 
-use crate::schema::{id, spec::BucketSpec};
+use bucket_core::schema::{id, spec::BucketSpec};
 
 /// A bucket, by its id and the number in it.
 struct NumberedBucket {
@@ -70,7 +70,7 @@ impl Numbers {
 fn split_number<'i>(id: &'i str, after_key: &str) -> Option<(&'i str, i64)> {
     let unsigned = id
         .len()
-        .checked_sub(id::width(crate::schema::spec::Ordinal::Number))?;
+        .checked_sub(id::width(bucket_core::schema::spec::Ordinal::Number))?;
     let (head, _) = id.split_at_checked(unsigned)?;
     let negative = head
         .strip_suffix('-')

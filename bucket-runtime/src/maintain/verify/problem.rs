@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use mongodb::bson::Bson;
-
-use self::Remedy::{Advice, Repair};
-use crate::{
+use bucket_core::{
     error::error_text,
     value::{shell::shell, unreadable::Unreadable},
 };
+use mongodb::bson::Bson;
+
+use self::Remedy::{Advice, Repair};
 
 /// A problem that breaks a guarantee; see [`Bucket::verify`](crate::Bucket::verify) and
 /// [`Outlier::verify`](crate::Outlier::verify).

@@ -1,5 +1,6 @@
 //! Computes the rollups of buckets from their items, where what is stored is something else.
 
+use bucket_core::{error::Kind, value::element::document_size};
 use mongodb::bson::{Bson, doc};
 
 use super::{
@@ -8,8 +9,6 @@ use super::{
 };
 use crate::{
     Result,
-    error::Kind,
-    value::element::document_size,
     write::engine::{TRIES, pause},
 };
 

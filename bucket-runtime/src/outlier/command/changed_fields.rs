@@ -1,12 +1,12 @@
 //! Changes of the fields of a parent beside its array.
 
-use mongodb::bson::{Bson, Document, doc};
-
-use super::ParentScope;
-use crate::{
+use bucket_core::{
     schema::size::layout::{field, signed},
     value::element::value_size,
 };
+use mongodb::bson::{Bson, Document, doc};
+
+use super::ParentScope;
 
 /// A field of the struct, as it is stored and as it is to be.
 #[derive(Debug, Clone, PartialEq)]

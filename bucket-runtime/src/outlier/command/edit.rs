@@ -1,9 +1,9 @@
 //! Changes of items in a parent's own array.
 
+use bucket_core::protocol::command::Places;
 use mongodb::bson::{Bson, Document, doc};
 
 use super::ParentScope;
-use crate::protocol::command::Places;
 
 impl ParentScope {
     /// The parent, provided that the items are still as they were read, and that it has room for

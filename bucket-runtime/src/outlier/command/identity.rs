@@ -1,12 +1,12 @@
 //! The identities of a parent's items, where the struct's items are `unique`.
 
-use mongodb::bson::{Bson, Document, doc};
-
-use super::ParentScope;
-use crate::{
+use bucket_core::{
     protocol::command::{equality, identity, identity_path},
     value::element::value_size,
 };
+use mongodb::bson::{Bson, Document, doc};
+
+use super::ParentScope;
 
 impl ParentScope {
     /// Adds the condition that the parent's array holds none of these items, if items have an

@@ -1,9 +1,6 @@
 //! Reads of the items in a parent's own array, in the form in which its extras are read.
 
-use mongodb::bson::{Bson, Document, RawDocument, doc};
-
-use super::{ParentScope, array_length};
-use crate::{
+use bucket_core::{
     protocol::{
         query::{Query, WholeRead},
         range::Range,
@@ -11,6 +8,9 @@ use crate::{
     schema::names::{ROW_LENGTH, ROW_STATE},
     value::{element::whole_in, unwound::RowFields},
 };
+use mongodb::bson::{Bson, Document, RawDocument, doc};
+
+use super::{ParentScope, array_length};
 
 /// The items of a parent's array that a read asks for.
 #[derive(Debug, Clone, Copy, PartialEq)]

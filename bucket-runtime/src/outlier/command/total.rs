@@ -1,9 +1,9 @@
 //! Totals: of one parent, and of all.
 
+use bucket_core::{protocol::command::Update, schema::spec::OutlierSpec};
 use mongodb::bson::{Bson, Document, doc};
 
 use super::{ParentScope, array_length};
-use crate::{protocol::command::Update, schema::spec::OutlierSpec};
 
 impl ParentScope {
     /// Adds a number of extras to the total of a flagged parent, unless it lacks one; a negative

@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use bucket_core::{error::Kind, protocol::indexes, server::Server};
 use mongodb::{
     Collection,
     bson::{Document, doc},
@@ -9,11 +10,8 @@ use mongodb::{
 
 use crate::{
     Bucket, Error, Result,
-    error::Kind,
     maintain::open,
     outlier::{Outlier, Outliers, extra::ExtraItem},
-    protocol::indexes,
-    server::Server,
     write::engine::Engine,
 };
 

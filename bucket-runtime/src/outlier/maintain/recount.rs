@@ -1,13 +1,15 @@
 //! Counts the items of a parent again, to find or correct a wrong total.
 
+use bucket_core::{
+    server::transaction::{self, Attempt},
+    value::element::whole,
+};
 use futures_util::future::BoxFuture;
 use mongodb::{ClientSession, bson::Bson};
 
 use crate::{
     Result,
     outlier::parent_handle::{ParentHandle, number},
-    server::transaction::{self, Attempt},
-    value::element::whole,
 };
 
 impl ParentHandle {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bucket_core::protocol::{command::equality, range::Range};
 use mongodb::{
     Collection,
     bson::{Bson, Document, doc},
@@ -18,7 +19,6 @@ use crate::{
     Result,
     maintain::verify::{Problem, ProblemKind},
     outlier::{Outlier, command::array_length},
-    protocol::{command::equality, range::Range},
 };
 
 /// The result of a repair; see [`Outlier::repair`](crate::Outlier::repair).

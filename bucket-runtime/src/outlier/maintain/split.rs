@@ -4,17 +4,8 @@ pub(crate) mod buckets;
 
 use std::collections::HashSet;
 
-use futures_util::future::BoxFuture;
-use mongodb::{
-    ClientSession,
-    bson::{Array, Bson, Document, RawDocumentBuf, doc},
-};
-
-use self::buckets::pack;
-use crate::{
-    Result,
+use bucket_core::{
     error::Kind,
-    outlier::{parent_handle::ParentHandle, write::ITEMS_PER_COMPARISON},
     protocol::{command::identity, range::Range},
     server::{
         cursor,
@@ -26,6 +17,17 @@ use crate::{
         element::{comparable, document_size},
         shell::shell,
     },
+};
+use futures_util::future::BoxFuture;
+use mongodb::{
+    ClientSession,
+    bson::{Array, Bson, Document, RawDocumentBuf, doc},
+};
+
+use self::buckets::pack;
+use crate::{
+    Result,
+    outlier::{parent_handle::ParentHandle, write::ITEMS_PER_COMPARISON},
 };
 
 impl ParentHandle {

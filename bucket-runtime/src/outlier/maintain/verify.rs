@@ -7,6 +7,12 @@ mod twins;
 
 use std::marker::PhantomData;
 
+use bucket_core::{
+    error::{Kind, count},
+    schema::spec::OutlierSpec,
+    server::call::span,
+    value::shell::shell,
+};
 use mongodb::{
     Collection,
     bson::{Document, doc},
@@ -16,12 +22,8 @@ use self::rows::{id_of, of_parent, rows};
 use crate::{
     Error, Result,
     call::Call,
-    error::{Kind, count},
     maintain::verify::{Problem, ProblemKind, Verifier, exists, verifier},
     outlier::{Outlier, Outliers, command, extra::ExtraItem},
-    schema::spec::OutlierSpec,
-    server::call::span,
-    value::shell::shell,
     write::engine::Engine,
 };
 

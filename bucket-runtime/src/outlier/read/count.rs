@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use bucket_core::protocol::{filter::Filter, query::Query};
 use mongodb::{ClientSession, bson::Document};
 
 use crate::{
@@ -10,7 +11,6 @@ use crate::{
         IdRef, Outlier, Outliers,
         parent_handle::{ParentHandle, number},
     },
-    protocol::{filter::Filter, query::Query},
     read::settings::{read_settings, session_setting},
 };
 

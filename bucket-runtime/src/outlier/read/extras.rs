@@ -5,6 +5,9 @@ use std::{
     task::{Context, Poll},
 };
 
+use bucket_core::{
+    protocol::query::Query, server::cursor::DocumentCursor, value::unreadable::OnUnreadable,
+};
 use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
 use mongodb::bson::RawDocument;
 
@@ -16,10 +19,7 @@ use super::{
 use crate::{
     Result,
     outlier::{IdRef, Outlier, Outliers, extra::ExtraItem, parent_handle::ParentHandle},
-    protocol::query::Query,
     read::stored_bucket::{StoredBucket, next_bucket_and},
-    server::cursor::DocumentCursor,
-    value::unreadable::OnUnreadable,
 };
 
 impl<T: Outlier> Outliers<T> {

@@ -1,8 +1,7 @@
 //! The conditions that parents can be searched by.
 
+use bucket_core::protocol::filter::Filter;
 use mongodb::bson::Document;
-
-use crate::protocol::filter::Filter;
 
 /// A condition on parents: a [`Filter`] of typed fields, or a filter document of the driver.
 #[diagnostic::on_unimplemented(

@@ -6,6 +6,11 @@ use std::{
     task::{Context, Poll},
 };
 
+use bucket_core::{
+    protocol::range::Range,
+    server::{Server, cursor::DocumentCursor},
+    value::unreadable::OnUnreadable,
+};
 use futures_util::stream::{BoxStream, Stream, StreamExt, empty, try_unfold};
 use mongodb::{ClientSession, bson::Document};
 
@@ -16,13 +21,10 @@ use super::{
 use crate::{
     Part, Result,
     outlier::{Outlier, Outliers},
-    protocol::range::Range,
     read::{
         part::{PartOf, Whole},
         settings::{read_settings, session_setting, unreadable_setting},
     },
-    server::{Server, cursor::DocumentCursor},
-    value::unreadable::OnUnreadable,
 };
 
 impl<T: Outlier> Outliers<T> {

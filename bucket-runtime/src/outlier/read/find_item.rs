@@ -1,12 +1,12 @@
 //! Finds an item of a parent.
 
+use bucket_core::protocol::filter::Filter;
 use mongodb::bson::Bson;
 
 use super::items::ParentItems;
 use crate::{
     Result,
     outlier::{IdRef, Outlier, Outliers},
-    protocol::filter::Filter,
     read::settings::{read_settings, session_setting},
 };
 

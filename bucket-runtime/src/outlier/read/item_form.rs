@@ -2,6 +2,13 @@
 
 use std::marker::PhantomData;
 
+use bucket_core::{
+    protocol::command::each_one,
+    value::{
+        bytes,
+        unreadable::{Unreadable, read_value},
+    },
+};
 use mongodb::{
     bson::{Document, RawDocument},
     error::Error as DriverError,
@@ -18,12 +25,7 @@ use super::{
 use crate::{
     Part,
     outlier::Outlier,
-    protocol::command::each_one,
     read::part::{StoredPart, Whole},
-    value::{
-        bytes,
-        unreadable::{Unreadable, read_value},
-    },
 };
 
 /// The form in which a read gives the items of a parent: whole, or as parts.

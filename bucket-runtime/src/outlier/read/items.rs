@@ -1,5 +1,10 @@
 //! Streams of the items of one parent.
 
+use bucket_core::{
+    protocol::{filter::Filter, query::Query},
+    server::call::span,
+};
+
 use super::{
     item_form::{ParentItemForm, PartsOfItems},
     list::ParentList,
@@ -11,12 +16,10 @@ use crate::{
     Part, Result,
     call::Call,
     outlier::{IdRef, Outlier, Outliers},
-    protocol::{filter::Filter, query::Query},
     read::{
         items::{ItemToken, PageOfItems},
         part::Whole,
     },
-    server::call::span,
 };
 
 impl<T: Outlier> Outliers<T> {

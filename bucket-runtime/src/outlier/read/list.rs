@@ -5,6 +5,11 @@
 //! whose rows have the form of the extras' rows, and an `_id` without a number. So the bucket half
 //! finds the place of a token.
 
+use bucket_core::{
+    protocol::query::{ItemPosition, Query, QueryStart},
+    server::{cursor::DocumentCursor, target::OwnedTarget},
+    value::{bytes, unreadable::read_value},
+};
 use mongodb::{
     ClientSession,
     bson::{RawBsonRef, RawDocument, RawDocumentBuf},
@@ -15,10 +20,7 @@ use serde::de::DeserializeOwned;
 use crate::{
     Result,
     outlier::{command::OwnItems, parent_handle::ParentHandle},
-    protocol::query::{ItemPosition, Query, QueryStart},
     read::items::{ItemList, RowSource},
-    server::{cursor::DocumentCursor, target::OwnedTarget},
-    value::{bytes, unreadable::read_value},
 };
 
 /// The items of a parent that match a query.

@@ -1,5 +1,13 @@
 //! Parents as a read gives them: whole, or a part of each.
 
+use bucket_core::{
+    protocol::command::each_one,
+    server::{
+        cursor::{CursorError, DocumentCursor},
+        target::Target,
+    },
+    value::unreadable::{OnUnreadable, report},
+};
 use mongodb::bson::{Document, RawDocument};
 use serde::de::DeserializeOwned;
 
@@ -7,13 +15,7 @@ use super::unreadable::{SiftedParent, sift};
 use crate::{
     Part, Result,
     outlier::Outlier,
-    protocol::command::each_one,
     read::part::{PartOf, StoredPart, Whole},
-    server::{
-        cursor::{CursorError, DocumentCursor},
-        target::Target,
-    },
-    value::unreadable::{OnUnreadable, report},
 };
 
 /// A parent as it is stored.

@@ -2,15 +2,14 @@
 
 use std::marker::PhantomData;
 
+use bucket_core::{protocol::range::Range, value::unreadable::OnUnreadable};
 use mongodb::ClientSession;
 
 use super::parent::{Parent, ParentForm, next_parent};
 use crate::{
     Result,
     outlier::{Outlier, parent_handle::ParentHandle},
-    protocol::range::Range,
     read::part::Whole,
-    value::unreadable::OnUnreadable,
 };
 
 /// A read of one parent, before it is sent.

@@ -9,6 +9,12 @@
 
 use std::collections::VecDeque;
 
+use bucket_core::{
+    error::Kind,
+    protocol::query::Query,
+    server::{call::Calls, cursor::DocumentCursor},
+    value::unreadable::OnUnreadable,
+};
 use mongodb::{
     ClientSession,
     bson::{RawDocument, RawDocumentBuf},
@@ -18,11 +24,7 @@ use serde::de::DeserializeOwned;
 use super::list::{ParentList, ParentRow, Section, SectionRows};
 use crate::{
     Result,
-    error::Kind,
-    protocol::query::Query,
     read::items::{ItemToken, ReadPlace, RowSource, resume},
-    server::{call::Calls, cursor::DocumentCursor},
-    value::unreadable::OnUnreadable,
 };
 
 /// The rows of a read, in the order of the list.

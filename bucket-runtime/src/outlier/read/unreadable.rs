@@ -1,20 +1,17 @@
 //! Parents with items that cannot be read.
 
+use bucket_core::value::{
+    bytes,
+    element::raw,
+    unreadable::{Unreadable, read_value},
+};
 use mongodb::{
     bson::{RawBsonRef, RawDocument, RawDocumentBuf},
     error::Error as DriverError,
 };
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-use crate::{
-    Result,
-    outlier::Outlier,
-    value::{
-        bytes,
-        element::raw,
-        unreadable::{Unreadable, read_value},
-    },
-};
+use crate::{Result, outlier::Outlier};
 
 /// A parent without its unreadable items, or why it cannot be read; and these items.
 pub(crate) type SiftedParent<T> = (Result<T, DriverError>, Vec<Unreadable>);

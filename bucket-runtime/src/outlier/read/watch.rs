@@ -5,6 +5,15 @@
 //! push, and the extras documents that a split inserts have numbers below zero
 //! (`read/watch/event.rs`).
 
+use bucket_core::{
+    error::Kind,
+    schema::id,
+    server::{
+        target::{OwnedTarget, Target},
+        watch::Watched,
+    },
+    value::shell::shell,
+};
 use mongodb::{
     bson::{Bson, Document, doc},
     change_stream::event::{ChangeStreamEvent, OperationType},
@@ -12,18 +21,11 @@ use mongodb::{
 
 use crate::{
     Result,
-    error::Kind,
     outlier::{IdRef, Outlier, Outliers, extra::ExtraItem},
     read::watch::{
         Watch,
         event::{self, AppendMarks},
     },
-    schema::id,
-    server::{
-        target::{OwnedTarget, Target},
-        watch::Watched,
-    },
-    value::shell::shell,
 };
 
 /// A new item, and the parent that it was pushed to; see

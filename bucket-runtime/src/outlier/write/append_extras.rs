@@ -5,18 +5,17 @@
 
 use std::collections::BTreeSet;
 
-use futures_util::future::BoxFuture;
-use mongodb::{ClientSession, bson::Bson};
-
-use super::waiting_items::WaitingItems;
-use crate::{
-    Error, Result,
+use bucket_core::{
     error::Kind,
-    outlier::parent_handle::ParentHandle,
     protocol::budget::Budget,
     server::transaction::{self, Attempt},
     value::element::value_size,
 };
+use futures_util::future::BoxFuture;
+use mongodb::{ClientSession, bson::Bson};
+
+use super::waiting_items::WaitingItems;
+use crate::{Error, Result, outlier::parent_handle::ParentHandle};
 
 impl ParentHandle {
     /// Finds the first element that no document can hold: how many come before it, and why it

@@ -3,13 +3,13 @@
 
 use std::{mem, sync::Arc};
 
+use bucket_core::protocol::{budget::Budget, command::Update};
 use mongodb::bson::Bson;
 
 use super::waiting_items::WaitingItems;
 use crate::{
     Result,
     outlier::{collections::OutlierCollections, command::ParentScope, parent_handle::ParentHandle},
-    protocol::{budget::Budget, command::Update},
     write::{
         appended::Appended,
         combine::{Caller, InFlight, SendWaiting, calls_of},

@@ -1,12 +1,12 @@
 //! Deletes parents with their extras.
 
+use bucket_core::server::call::span;
 use mongodb::ClientSession;
 
 use crate::{
     Result,
     call::{InSession, Write},
     outlier::{IdRef, Outlier, Outliers, parent_handle::ParentHandle},
-    server::call::span,
 };
 
 impl<T: Outlier> Outliers<T> {

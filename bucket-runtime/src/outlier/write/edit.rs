@@ -4,6 +4,11 @@ pub(super) mod many;
 mod plan;
 mod protocol;
 
+use bucket_core::{
+    protocol::{filter::Filter, query::Query},
+    server::call::span,
+};
+
 use self::{
     plan::{PlannedRemoval, PlannedUpdate},
     protocol::{ExtrasEditor, FoundExtras, ParentEditor},
@@ -11,8 +16,6 @@ use self::{
 use crate::{
     call::{InSession, Write},
     outlier::{IdRef, Outlier, Outliers, extra::ExtraItem},
-    protocol::{filter::Filter, query::Query},
-    server::call::span,
     write::edit::Editor,
 };
 

@@ -1,15 +1,17 @@
 //! Inserts a parent, and splits it at once if it has more items than the threshold.
 
+use bucket_core::{
+    error::{Kind, duplicate_index},
+    server::call::span,
+    value::element::document_size,
+};
 use mongodb::{ClientSession, bson::Document};
 
 use super::waiting_items::WaitingItems;
 use crate::{
     Result,
     call::{InSession, Write},
-    error::{Kind, duplicate_index},
     outlier::{Outlier, Outliers, parent_handle::ParentHandle},
-    server::call::span,
-    value::element::document_size,
 };
 
 impl<T: Outlier> Outliers<T> {

@@ -1,19 +1,21 @@
 //! The push: into the parent's array while it has room, else into the extras.
 
+use bucket_core::{
+    error::Kind,
+    server::call::span,
+    value::{element::Element, raw_field::RawField, read_back},
+};
 use mongodb::{ClientSession, bson::Bson};
 
 use crate::{
     Result,
     call::{InSession, Write},
-    error::Kind,
     outlier::{
         IdRef, Outlier, Outliers,
         extra::ExtraItem,
         parent_handle::{ParentHandle, ParentState},
     },
     read::stored_bucket::read_element,
-    server::call::span,
-    value::{element::Element, raw_field::RawField, read_back},
     write::{appended::Appended, item},
 };
 

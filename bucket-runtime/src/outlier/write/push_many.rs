@@ -2,13 +2,13 @@
 
 use std::fmt;
 
+use bucket_core::{error::count, server::call::span};
+
 use super::waiting_items::WaitingItems;
 use crate::{
     Error,
     call::{InSession, Write},
-    error::count,
     outlier::{IdRef, Outlier, Outliers},
-    server::call::span,
 };
 
 impl<T: Outlier> Outliers<T> {

@@ -3,12 +3,12 @@
 //! An array takes nothing more once its parent is flagged. So an item that a flagged parent's array
 //! does not hold is never in it later, and from then on the unique index of the extras is enough.
 
+use bucket_core::error::Kind;
 use mongodb::ClientSession;
 
 use super::waiting_items::WaitingItems;
 use crate::{
     Result,
-    error::Kind,
     outlier::parent_handle::{ParentHandle, ParentState},
     write::engine::COMMAND_BYTES,
 };

@@ -1,5 +1,14 @@
 //! Changes the fields of a parent beside its array.
 
+use bucket_core::{
+    error::Kind,
+    server::call::span,
+    value::{
+        bytes,
+        element::whole,
+        exact::{exact_document, restored},
+    },
+};
 use mongodb::{
     ClientSession,
     bson::{Bson, Document, RawDocument, RawDocumentBuf},
@@ -8,15 +17,8 @@ use mongodb::{
 use crate::{
     Result,
     call::{InSession, Write},
-    error::Kind,
     outlier::{
         IdRef, Outlier, Outliers, command::changed_fields::FieldChange, parent_handle::ParentHandle,
-    },
-    server::call::span,
-    value::{
-        bytes,
-        element::whole,
-        exact::{exact_document, restored},
     },
     write::engine::{TRIES, pause},
 };

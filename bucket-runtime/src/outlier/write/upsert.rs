@@ -1,5 +1,9 @@
 //! Stores an item of a parent whether or not one with its identity is there.
 
+use bucket_core::{
+    error::Kind, protocol::range::Range, schema::names::WHOLE_ITEM, server::call::span,
+    value::element::value_size,
+};
 use mongodb::{
     ClientSession,
     bson::{Bson, doc},
@@ -9,15 +13,10 @@ use super::waiting_items::WaitingItems;
 use crate::{
     Result,
     call::{InSession, Write},
-    error::Kind,
     outlier::{
         IdRef, IdentifiedItems, Outlier, Outliers, extra::ExtraItem, parent_handle::ParentHandle,
     },
-    protocol::range::Range,
     read::reader::Reader,
-    schema::names::WHOLE_ITEM,
-    server::call::span,
-    value::element::value_size,
     write::{
         edit::upsert::{Upserted, replace_by_identity},
         engine::{TRIES, pause},

@@ -5,13 +5,13 @@ use std::{
     mem,
 };
 
-use mongodb::bson::Bson;
-
-use crate::{
+use bucket_core::{
     protocol::command::{IndexedScope, identity},
     value::element::{comparable, count_within, value_size},
-    write::{appended::Appended, engine::Batch, item::Entry},
 };
+use mongodb::bson::Bson;
+
+use crate::write::{appended::Appended, engine::Batch, item::Entry};
 
 /// The items of a call that are not stored yet, in order, each with its place among all of the
 /// call.

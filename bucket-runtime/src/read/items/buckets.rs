@@ -7,6 +7,10 @@ use std::{
     vec::IntoIter,
 };
 
+use bucket_core::{
+    protocol::query::{ItemPosition, NeighbourSide},
+    value::unreadable::OnUnreadable,
+};
 use futures_util::stream::{BoxStream, StreamExt, empty, try_unfold};
 use mongodb::{
     ClientSession,
@@ -20,9 +24,7 @@ use super::{
 };
 use crate::{
     Result,
-    protocol::query::{ItemPosition, NeighbourSide},
     read::stored_bucket::{StoredBucket, next_bucket_and},
-    value::unreadable::OnUnreadable,
 };
 
 /// The buckets of a read, each with its items.

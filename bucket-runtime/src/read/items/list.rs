@@ -2,15 +2,7 @@
 
 use std::ops::Range;
 
-use mongodb::{
-    ClientSession,
-    bson::{RawDocument, doc},
-};
-use serde::de::DeserializeOwned;
-
-use super::{place::RowSource, token::ItemToken};
-use crate::{
-    Result,
+use bucket_core::{
     error::Kind,
     protocol::query::{ItemPosition, MAX_NEIGHBOURS, Query, QueryStart},
     schema::spec::BucketSpec,
@@ -20,6 +12,14 @@ use crate::{
         fingerprint::{fingerprint, of_elements},
     },
 };
+use mongodb::{
+    ClientSession,
+    bson::{RawDocument, doc},
+};
+use serde::de::DeserializeOwned;
+
+use super::{place::RowSource, token::ItemToken};
+use crate::Result;
 
 /// The list of items that a read goes through: those of one key, or of all keys, that match a
 /// query.

@@ -2,6 +2,10 @@
 
 use std::collections::VecDeque;
 
+use bucket_core::{
+    protocol::query::{ItemPosition, MAX_NEIGHBOURS, NeighbourSide, Query, QueryStart},
+    server::cursor::DocumentCursor,
+};
 use mongodb::{
     ClientSession,
     bson::{RawDocument, RawDocumentBuf},
@@ -9,11 +13,7 @@ use mongodb::{
 use serde::de::DeserializeOwned;
 
 use super::{list::ItemList, token::ItemToken};
-use crate::{
-    Result,
-    protocol::query::{ItemPosition, MAX_NEIGHBOURS, NeighbourSide, Query, QueryStart},
-    server::cursor::DocumentCursor,
-};
+use crate::Result;
 
 /// The maximum number of times that a read looks for its position again when others change that
 /// bucket meanwhile. After that it takes the place that it found last.

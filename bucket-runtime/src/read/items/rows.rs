@@ -6,6 +6,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
+use bucket_core::value::unreadable::OnUnreadable;
 use futures_util::stream::{BoxStream, StreamExt, try_unfold};
 use mongodb::{
     ClientSession,
@@ -17,7 +18,7 @@ use super::{
     place::{ReadPlace, RowSource, resume},
     stream::{BucketCursor, ItemForm},
 };
-use crate::{Result, read::stored_bucket::next_bucket_and, value::unreadable::OnUnreadable};
+use crate::{Result, read::stored_bucket::next_bucket_and};
 
 /// The rows of a read, each of them a bucket with one item.
 pub(super) struct ItemRows<'s, T> {

@@ -6,6 +6,7 @@ use std::{
     task::{Context, Poll},
 };
 
+use bucket_core::server::cursor::DocumentCursor;
 use futures_util::stream::Stream;
 
 use super::{Items, buckets::BucketRows, rows::ItemRows, token::ItemToken};
@@ -15,7 +16,6 @@ use crate::{
         part::{PartOf, Whole},
         stored_bucket::{OfElement, StoredBucket},
     },
-    server::cursor::DocumentCursor,
 };
 
 /// The form in which a read gives each element: as a whole item or a part.

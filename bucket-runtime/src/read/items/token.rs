@@ -3,11 +3,9 @@
 use std::{fmt, str::FromStr};
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use bucket_core::protocol::query::{ItemPosition, MAX_NEIGHBOURS, NeighbourSide};
 
-use crate::{
-    protocol::query::{ItemPosition, MAX_NEIGHBOURS, NeighbourSide},
-    read::token::{InvalidToken, serde_as_text},
-};
+use crate::read::token::{InvalidToken, serde_as_text};
 
 /// A position between two items of a read, for [`after`](crate::action::Items::after): text of only
 /// letters, digits, `-` and `_`, a hundred or so.

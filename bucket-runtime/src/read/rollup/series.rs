@@ -6,20 +6,19 @@ use std::{
     task::{Context, Poll},
 };
 
-use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
-use mongodb::bson::{Bson, DateTime, Document, doc};
-
-use super::{ReadRollup, read_rollup};
-use crate::{
-    Bucket, Result, Windowed,
+use bucket_core::{
     error::Kind,
-    read::rollup::typed::Rollup,
     schema::{
         id,
         spec::{BucketSpec, Ordinal},
     },
     server::cursor::DocumentCursor,
 };
+use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
+use mongodb::bson::{Bson, DateTime, Document, doc};
+
+use super::{ReadRollup, read_rollup};
+use crate::{Bucket, Result, Windowed, read::rollup::typed::Rollup};
 
 impl<'s, T: Bucket> ReadRollup<'s, T> {
     /// Reads a rollup of each group of this many time windows, in the order of time: of each window

@@ -5,14 +5,13 @@ mod tests;
 
 use std::{fmt, ops::Deref};
 
-use crate::{
-    Bucket,
-    value::rollup::{RollupReader, Totals},
-};
+use bucket_core::value::rollup::{RollupReader, Totals};
+
+use crate::Bucket;
 
 /// The totals of a bucket, a key, some time windows, or a whole collection: the number of items,
-/// and for each field marked with `#[bucket(sum, min, max)]` a [`FieldRollup`] under the field's
-/// name.
+/// and for each field marked with `#[bucket(sum, min, max)]` a [`FieldRollup`](crate::FieldRollup)
+/// under the field's name.
 ///
 /// ```
 /// # use bucket_runtime::{Bucket, Rollup};

@@ -1,6 +1,6 @@
 //! Buckets as they are stored, and as they should not be.
 
-use mongodb::bson::{DateTime, doc, oid::ObjectId};
+use mongodb::bson::{Bson, DateTime, Document, doc, oid::ObjectId};
 use serde::Serialize;
 
 use super::*;

@@ -12,15 +12,8 @@
 //! `true` must stay, so in the own array of an outlier both can look like an append. The extras
 //! documents that a split inserts have numbers below zero.
 
-use mongodb::{
-    bson::{Bson, Document},
-    change_stream::event::{ChangeStreamEvent, OperationType, UpdateDescription},
-};
-
-use crate::{
-    Bucket, Result,
+use bucket_core::{
     error::Kind,
-    read::stored_bucket::StoredBucket,
     schema::{
         id,
         key::Key,
@@ -29,6 +22,12 @@ use crate::{
     server::target::Target,
     value::{bytes, shell::shell},
 };
+use mongodb::{
+    bson::{Bson, Document},
+    change_stream::event::{ChangeStreamEvent, OperationType, UpdateDescription},
+};
+
+use crate::{Bucket, Result, read::stored_bucket::StoredBucket};
 
 /// The fields by which an event shows an append.
 #[derive(Clone, Copy)]

@@ -2,15 +2,13 @@
 
 use std::{fmt, str::FromStr};
 
+use bucket_core::value::bytes;
 use mongodb::{
     bson::{Binary, Document, doc, spec::BinarySubtype},
     change_stream::event::ResumeToken,
 };
 
-use crate::{
-    read::token::{InvalidToken, serde_as_text},
-    value::bytes,
-};
+use crate::read::token::{InvalidToken, serde_as_text};
 
 /// A position in a [`WatchStream`](crate::WatchStream), to be stored and resumed from: text of only
 /// letters, digits, `-` and `.`.

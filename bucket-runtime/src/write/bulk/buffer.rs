@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, mem, sync::Arc};
 
+use bucket_core::server::call;
 use tokio::{
     sync::mpsc,
     task::{JoinError, JoinSet},
@@ -10,7 +11,6 @@ use tokio::{
 use super::{OnProgress, check, load::Load, sizes::Sizes};
 use crate::{
     Error,
-    server::call,
     write::{
         chance::RandomState,
         engine::Engine,

@@ -1,5 +1,6 @@
 //! The commands that store items of many keys in a collection to which nobody else writes.
 
+use bucket_core::protocol::{budget::Budget, command::Update, pack::packs};
 use mongodb::bson::RawDocumentBuf;
 
 use super::{
@@ -9,7 +10,6 @@ use super::{
 };
 use crate::{
     Result,
-    protocol::{budget::Budget, command::Update, pack::packs},
     write::{
         engine::{COMMAND_BYTES, Engine, NewestBucket, SendMode},
         item,

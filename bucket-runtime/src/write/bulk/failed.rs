@@ -2,7 +2,9 @@
 
 use std::{error::Error as StdError, fmt};
 
-use crate::{Error, error::count};
+use bucket_core::error::count;
+
+use crate::Error;
 
 /// An item that was not stored, and why.
 #[derive(Debug, Clone)]
@@ -108,7 +110,7 @@ impl<T> From<AppendManyError<T>> for Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
+    use bucket_core::error::Kind;
 
     fn failed(stored: u64, failed: u64) -> String {
         let item = |index| FailedItem {

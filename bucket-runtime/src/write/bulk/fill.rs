@@ -1,12 +1,10 @@
 //! Fills the open buckets of many keys with one command.
 
+use bucket_core::protocol::command::Update;
 use mongodb::error::Error as DriverError;
 
 use super::{key_items::KeyItems, load::Load};
-use crate::{
-    protocol::command::Update,
-    write::engine::{Batch, COMMAND_BYTES, Carried, Engine, NewestBucket, SendMode},
-};
+use crate::write::engine::{Batch, COMMAND_BYTES, Carried, Engine, NewestBucket, SendMode};
 
 /// How many open buckets one command fills at most. A statement takes about 20 kB of memory until
 /// it is answered, and larger commands are no faster.

@@ -6,16 +6,16 @@
 
 use std::collections::{HashMap, HashSet};
 
+use bucket_core::{
+    error::Kind, protocol::command::IndexedScope, server::transaction::Attempt,
+    value::element::comparable,
+};
 use futures_util::future::BoxFuture;
 use mongodb::ClientSession;
 
 use super::check;
 use crate::{
     Result,
-    error::Kind,
-    protocol::command::IndexedScope,
-    server::transaction::Attempt,
-    value::element::comparable,
     write::{
         appended::Appended,
         engine::{Batch, COMMAND_BYTES, Engine},

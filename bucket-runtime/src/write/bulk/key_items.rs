@@ -2,11 +2,7 @@
 
 use std::sync::Arc;
 
-use mongodb::bson::RawDocumentBuf;
-
-use super::plan::PlannedBucket;
-use crate::{
-    Result,
+use bucket_core::{
     protocol::{
         command::IndexedScope,
         whole_bucket::{Summary, WholeBucket},
@@ -16,6 +12,12 @@ use crate::{
         element::{Element, raw},
         raw_field::RawFields,
     },
+};
+use mongodb::bson::RawDocumentBuf;
+
+use super::plan::PlannedBucket;
+use crate::{
+    Result,
     write::{
         engine::{Engine, NewestBucket},
         item::{self, Entry, UntypedItem, UntypedItems},

@@ -1,5 +1,6 @@
 //! Whole buckets as documents, and whether they stay within their size limit.
 
+use bucket_core::{protocol::budget::Budget, schema::spec::MAX_BYTES};
 use mongodb::bson::{RawBsonRef, RawDocumentBuf};
 
 use super::{
@@ -7,11 +8,7 @@ use super::{
     plan::{PlannedBucket, PlannedBuckets},
     store::DOCUMENTS_PER_COMMAND,
 };
-use crate::{
-    protocol::budget::Budget,
-    schema::spec::MAX_BYTES,
-    write::engine::{COMMAND_BYTES, NewestBucket},
-};
+use crate::write::engine::{COMMAND_BYTES, NewestBucket};
 
 impl PlannedBuckets<'_> {
     /// The first buckets as documents, as many as fit into one command; none if the first one

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
+use bucket_core::value::element::comparable;
 use mongodb::bson::Bson;
 
 use super::{key_items::KeyItems, store::DOCUMENTS_PER_COMMAND};
 use crate::{
     Result,
-    value::element::comparable,
     write::{
         chance::RandomState,
         engine::{Engine, NewestBucket},

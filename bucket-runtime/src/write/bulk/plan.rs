@@ -5,12 +5,13 @@ use std::{
     mem,
 };
 
-use super::key_items::KeyItems;
-use crate::{
+use bucket_core::{
     protocol::{command::KeyScope, next_id::next_id},
     value::element::comparable,
-    write::{engine::NewestBucket, item},
 };
+
+use super::key_items::KeyItems;
+use crate::write::{engine::NewestBucket, item};
 
 /// A bucket that is written as a whole.
 #[derive(Debug)]

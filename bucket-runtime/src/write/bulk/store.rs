@@ -2,6 +2,15 @@
 
 use std::{mem, sync::Arc};
 
+use bucket_core::{
+    error::{duplicate_index, maybe_stored},
+    protocol::command::KeyScope,
+    schema::{
+        id,
+        names::{OPEN_INDEX, UNIQUE_INDEX},
+        spec::Ordinal,
+    },
+};
 use mongodb::error::Error as DriverError;
 
 use super::{
@@ -12,13 +21,6 @@ use super::{
 };
 use crate::{
     Error,
-    error::{duplicate_index, maybe_stored},
-    protocol::command::KeyScope,
-    schema::{
-        id,
-        names::{OPEN_INDEX, UNIQUE_INDEX},
-        spec::Ordinal,
-    },
     write::{engine::NewestBucket, item::UntypedItems},
 };
 

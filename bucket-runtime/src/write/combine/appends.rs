@@ -2,15 +2,14 @@
 
 use std::{mem, sync::Arc};
 
+use bucket_core::{error::is_impossible_id, protocol::command::KeyScope, server::many::Results};
+
 use super::{
     caller::{Caller, calls_of},
     queue::{Combiner, InFlight, SendWaiting},
 };
 use crate::{
     Error, Result,
-    error::is_impossible_id,
-    protocol::command::KeyScope,
-    server::many::Results,
     write::{
         appended::Appended,
         engine::{Batch, Carried, Engine, NewestBucket, SendMode},

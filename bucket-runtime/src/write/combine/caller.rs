@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
-
-use crate::{
-    Result,
+use bucket_core::{
     error::Kind,
     server::{call::Calls, target::Target},
-    write::appended::Appended,
 };
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+
+use crate::{Result, write::appended::Appended};
 
 /// How many bytes of items wait in one handle at most; further calls wait before they enter a
 /// queue.

@@ -9,13 +9,14 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use bucket_core::server::target::Target;
+
 use super::{
     EAGER_WORKERS, KEYS_PER_FURTHER_WORKER, MAX_WORKERS,
     caller::{Caller, WaitingRoom, answer_of, let_callers_run},
 };
 use crate::{
     Result,
-    server::target::Target,
     write::{appended::Appended, engine::COMMAND_BYTES, item::Entry},
 };
 

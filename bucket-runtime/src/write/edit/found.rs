@@ -2,6 +2,13 @@
 
 use std::mem::take;
 
+use bucket_core::{
+    error::Kind,
+    protocol::command::{Places, StoredItems},
+    schema::names::{OVERSIZE, ROW_LENGTH, ROW_STATE},
+    server::cursor::id_of,
+    value::{bytes, element::whole, unreadable::read_value},
+};
 use mongodb::{
     bson::{Bson, DateTime, RawBson, RawDocumentBuf},
     error::Error as DriverError,
@@ -9,12 +16,7 @@ use mongodb::{
 
 use crate::{
     Bucket, Error, Result,
-    error::Kind,
-    protocol::command::{Places, StoredItems},
     read::{reader::Reader, stored_bucket::StoredBucket},
-    schema::names::{OVERSIZE, ROW_LENGTH, ROW_STATE},
-    server::cursor::id_of,
-    value::{bytes, element::whole, unreadable::read_value},
 };
 
 /// Items of one bucket that match, and what was read with them.

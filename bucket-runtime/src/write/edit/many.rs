@@ -2,17 +2,15 @@
 
 use std::{error::Error as StdError, fmt};
 
-use mongodb::ClientSession;
-
-use super::{found::FoundItems, protocol::Editor, sweep::Sweep};
-use crate::{
-    Bucket, Buckets, Error, KeyRef,
-    call::Call,
+use bucket_core::{
     error::count,
     protocol::{command::KeyScope, filter::Filter},
     server::call::span,
-    write::engine::Engine,
 };
+use mongodb::ClientSession;
+
+use super::{found::FoundItems, protocol::Editor, sweep::Sweep};
+use crate::{Bucket, Buckets, Error, KeyRef, call::Call, write::engine::Engine};
 
 impl<T: Bucket> Buckets<T> {
     /// Changes all items of a key that match: reads those of a bucket, calls the closure for each,

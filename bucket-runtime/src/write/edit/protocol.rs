@@ -3,6 +3,9 @@
 
 use std::marker::PhantomData;
 
+use bucket_core::{
+    error::Kind, protocol::query::Query, schema::spec::BucketSpec, value::element::document_size,
+};
 use mongodb::{
     ClientSession,
     bson::{Document, RawDocumentBuf},
@@ -14,11 +17,7 @@ use super::{
 };
 use crate::{
     Bucket, Result,
-    error::Kind,
-    protocol::query::Query,
     read::reader::Reader,
-    schema::spec::BucketSpec,
-    value::element::document_size,
     write::engine::{TRIES, pause},
 };
 

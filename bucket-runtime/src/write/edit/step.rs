@@ -1,22 +1,11 @@
 //! The update that changes items of a bucket, planned from what was read.
 
-use mongodb::{
-    bson::{Bson, Document, doc},
-    error::Error as DriverError,
-};
-
-use super::{
-    found::{FoundItems, item_time, unreadable},
-    protocol::Editor,
-};
-use crate::{
-    Bucket, Result,
+use bucket_core::{
     error::Kind,
     protocol::{
         budget::Budget,
         command::{IndexedScope, KeptFields, before_all_windows},
     },
-    read::reader::Reader,
     schema::{
         names::{OVERSIZE, SEALED},
         spec::Ordinal,
@@ -28,6 +17,19 @@ use crate::{
         rollup::Totals,
         unreadable::read_value,
     },
+};
+use mongodb::{
+    bson::{Bson, Document, doc},
+    error::Error as DriverError,
+};
+
+use super::{
+    found::{FoundItems, item_time, unreadable},
+    protocol::Editor,
+};
+use crate::{
+    Bucket, Result,
+    read::reader::Reader,
     write::item::{self, UntypedItem},
 };
 

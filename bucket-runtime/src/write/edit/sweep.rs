@@ -2,6 +2,17 @@
 
 use std::{marker::PhantomData, vec::IntoIter};
 
+use bucket_core::{
+    protocol::{
+        command::{IndexedScope, KeyScope},
+        filter::Filter,
+        query::{Query, compare_id},
+        time_bounds::TimeBounds,
+    },
+    schema::{key::Key, spec::BucketSpec},
+    server::{cursor::id_of, target::Target},
+    value::{bytes, element::whole},
+};
 use mongodb::{
     ClientSession,
     bson::{Bson, Document, RawDocumentBuf, doc},
@@ -16,16 +27,7 @@ use super::{
 };
 use crate::{
     Bucket, Error, Result,
-    protocol::{
-        command::{IndexedScope, KeyScope},
-        filter::Filter,
-        query::{Query, compare_id},
-        time_bounds::TimeBounds,
-    },
     read::{reader::Reader, stored_bucket::StoredBucket},
-    schema::{key::Key, spec::BucketSpec},
-    server::{cursor::id_of, target::Target},
-    value::{bytes, element::whole},
     write::engine::Engine,
 };
 
@@ -171,7 +173,7 @@ impl<'s, T: Bucket> Sweep<'s, T> {
         let bucket = bucket.map_err(|error| self.target().unreadable(row, error))?;
         let scope = KeyScope::new(Self::SPEC, T::Key::parts(bucket.key.borrowed()));
         let asked = self.scope.as_ref().unwrap_or(&scope);
-        match bucket.is_of(&asked) {
+        match bucket.is_of(asked) {
             true => Ok((bucket.id, scope.by(self.engine.open))),
             false => Err(self.target().error(asked.foreign(&id_of(row)))),
         }

@@ -1,5 +1,15 @@
 //! Stores an item whether or not one with its identity is there.
 
+use bucket_core::{
+    error::{Kind, is_repeatable, maybe_stored},
+    protocol::{
+        budget::Budget,
+        command::{Update, identity},
+        next_step::Answer,
+        query::Query,
+    },
+    server::call::span,
+};
 use mongodb::{ClientSession, bson::Bson};
 
 use super::{
@@ -9,15 +19,7 @@ use super::{
 use crate::{
     Bucket, Buckets, Identified, Result,
     call::{InSession, Write},
-    error::{Kind, is_repeatable, maybe_stored},
-    protocol::{
-        budget::Budget,
-        command::{Update, identity},
-        next_step::Answer,
-        query::Query,
-    },
     read::reader::Reader,
-    server::call::span,
     write::{
         appended::Appended,
         engine::{Batch, Entry, SendMode, TRIES, pause},

@@ -8,10 +8,7 @@ use std::{
     ops::Range,
 };
 
-use mongodb::bson::Bson;
-
-use super::{NewestBucket, retry_state::RetryState};
-use crate::{
+use bucket_core::{
     error::Kind,
     protocol::{
         command::{AppendedItems, IndexedScope, Update, identity},
@@ -21,8 +18,11 @@ use crate::{
     },
     server::wire::Response,
     value::{element::comparable, rollup::Totals},
-    write::{appended::Appended, item::Entry},
 };
+use mongodb::bson::Bson;
+
+use super::{NewestBucket, retry_state::RetryState};
+use crate::write::{appended::Appended, item::Entry};
 
 /// The most bytes of elements in one command, unless a single element is longer. The server takes
 /// 16 MB.

@@ -1,10 +1,6 @@
 //! Reads the server's answers to the statements of a batch.
 
-use mongodb::error::Error as DriverError;
-
-use super::{Batch, Carried, Engine, NewestBucket};
-use crate::{
-    Result,
+use bucket_core::{
     error::{duplicate_index, is_impossible_id},
     protocol::{
         budget::Budget,
@@ -12,6 +8,10 @@ use crate::{
     },
     schema::names::{OPEN_INDEX, UNIQUE_INDEX},
 };
+use mongodb::error::Error as DriverError;
+
+use super::{Batch, Carried, Engine, NewestBucket};
+use crate::Result;
 
 impl Engine {
     /// Updates the batch by the server's answer to a statement.

@@ -1,10 +1,11 @@
 //! Reads that the next statement needs.
 
+use bucket_core::protocol::command::KeyScope;
 use mongodb::{ClientSession, bson::Document};
 use tokio::sync::MutexGuard;
 
 use super::{Batch, Engine, NewestBucket};
-use crate::{Result, protocol::command::KeyScope};
+use crate::Result;
 
 impl Engine {
     /// Removes the items that are stored already, if some may be. One round trip.

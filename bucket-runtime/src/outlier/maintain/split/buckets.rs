@@ -1,9 +1,6 @@
 //! The extras documents that a split creates.
 
-use mongodb::bson::{Bson, RawDocumentBuf};
-
-use crate::{
-    outlier::command::ParentScope,
+use bucket_core::{
     protocol::{
         pack::{Pack, packs},
         whole_bucket::{Summary, WholeBucket},
@@ -11,6 +8,9 @@ use crate::{
     schema::id,
     value::element::{raw, value_size},
 };
+use mongodb::bson::{Bson, RawDocumentBuf};
+
+use crate::outlier::command::ParentScope;
 
 /// Packs items of a parent into buckets before `next`, the first extras document that is there. The
 /// parent's own items are older, so their buckets take the numbers before that one, or before 0.

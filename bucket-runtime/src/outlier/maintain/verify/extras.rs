@@ -1,6 +1,12 @@
 //! Finds the problems of extras: as a whole, between them and their parents, and in the documents
 //! without a count, which the manual's commands wrote.
 
+use bucket_core::{
+    error::count as counted,
+    schema::{key::KeyField, spec::OutlierSpec},
+    server::Server,
+    value::bytes,
+};
 use mongodb::bson::{Bson, Document, RawDocument, RawDocumentBuf, doc};
 
 use super::{
@@ -9,16 +15,12 @@ use super::{
 };
 use crate::{
     Result,
-    error::count as counted,
     maintain::verify::{Problem, ProblemKind as Kind},
     outlier::{
         Outlier, Outliers, collections::OutlierCollections, command::array_length,
         extra::ExtraItem, read::unreadable::array,
     },
     read::stored_bucket::Attempted,
-    schema::{key::KeyField, spec::OutlierSpec},
-    server::Server,
-    value::bytes,
 };
 
 /// Counts the extras documents and their items.

@@ -1,5 +1,10 @@
 //! Finds the problems that a parent shows by itself.
 
+use bucket_core::{
+    error::{count, error_text},
+    schema::key::KeyField,
+    value::{bytes, element::whole},
+};
 use mongodb::bson::{Bson, RawDocument, RawDocumentBuf};
 
 use super::{
@@ -9,14 +14,11 @@ use super::{
 };
 use crate::{
     Result,
-    error::{count, error_text},
     maintain::verify::{Problem, ProblemKind},
     outlier::{
         Outlier, Outliers,
         read::unreadable::{array, replace_field, sift},
     },
-    schema::key::KeyField,
-    value::{bytes, element::whole},
 };
 
 /// Reads all parents, and adds what it finds. Returns the twins among it.

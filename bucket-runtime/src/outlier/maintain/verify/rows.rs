@@ -1,14 +1,16 @@
 //! The results of pipelines that look for problems.
 
-use mongodb::bson::{Bson, Document, RawDocument, RawDocumentBuf};
-
-pub(in crate::outlier::maintain) use crate::server::cursor::id_of;
-use crate::{
-    Result,
-    maintain::verify::{Problem, ProblemKind},
+use bucket_core::{
     server::target::Target,
     value::{element::whole_in, shell::shell},
 };
+use mongodb::bson::{Bson, Document, RawDocument, RawDocumentBuf};
+
+use crate::{
+    Result,
+    maintain::verify::{Problem, ProblemKind},
+};
+pub(in crate::outlier::maintain) use bucket_core::server::cursor::id_of;
 
 /// All results of a pipeline, as the primary has them.
 pub(in crate::outlier::maintain) async fn rows(

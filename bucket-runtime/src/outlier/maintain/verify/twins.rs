@@ -2,6 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bucket_core::{
+    protocol::command::{equality, identity, identity_path},
+    schema::{key::KeyField, spec::OutlierSpec},
+    server::target::Target,
+    value::{element::comparable, shell::shell},
+};
 use mongodb::bson::{Bson, Document, RawDocument, doc};
 
 use super::rows::{id_of, of_parent, rows};
@@ -12,10 +18,6 @@ use crate::{
         Outlier, Outliers, parent_handle::held, read::unreadable::array,
         write::ITEMS_PER_COMPARISON,
     },
-    protocol::command::{equality, identity, identity_path},
-    schema::{key::KeyField, spec::OutlierSpec},
-    server::target::Target,
-    value::{element::comparable, shell::shell},
 };
 
 /// The items of a parent's array that have the same identity: their places, and the extras

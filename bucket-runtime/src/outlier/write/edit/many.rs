@@ -1,5 +1,7 @@
 //! Edits and removals of all items of a parent that match.
 
+use bucket_core::{protocol::filter::Filter, server::call::span};
+
 use super::{
     plan::{PlannedRemoval, PlannedUpdate},
     protocol::{ExtrasEditor, FoundExtras, ParentEditor},
@@ -7,8 +9,6 @@ use super::{
 use crate::{
     call::Call,
     outlier::{IdRef, Outlier, Outliers, extra::ExtraItem, parent_handle::ParentHandle},
-    protocol::filter::Filter,
-    server::call::span,
     write::edit::{
         Editor, Sweep,
         many::{SweepSettings, WriteMany, count_changed},

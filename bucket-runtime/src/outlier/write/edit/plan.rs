@@ -1,16 +1,12 @@
 //! The two kinds of edit of a parent's items. Where the parent has a total, a removal from the
 //! extras is a transaction that also updates the total.
 
+use bucket_core::server::transaction::{self, Attempt};
 use futures_util::future::BoxFuture;
 use mongodb::ClientSession;
 
 use super::protocol::{Edited, ExtrasEditor, FoundExtras, ItemPlace, ParentEditor};
-use crate::{
-    Result,
-    outlier::Outlier,
-    server::transaction::{self, Attempt},
-    write::edit::Planned,
-};
+use crate::{Result, outlier::Outlier, write::edit::Planned};
 
 /// A change of items, wherever they are.
 pub(super) trait ItemEdit<T: Outlier, O>: Send {

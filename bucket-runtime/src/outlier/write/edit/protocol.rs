@@ -4,6 +4,13 @@
 //! buckets, so the bucket half changes them; the parent's own array is changed here, as the bucket
 //! half's plan says.
 
+use bucket_core::{
+    error::Kind,
+    protocol::query::Query,
+    schema::key::KeyField,
+    server::Server,
+    value::{element::value_size, exact, unreadable::read_value},
+};
 use mongodb::{
     ClientSession,
     bson::{RawBson, RawDocument, RawDocumentBuf},
@@ -12,13 +19,8 @@ use mongodb::{
 use super::plan::ItemEdit;
 use crate::{
     Result,
-    error::Kind,
     outlier::{Outlier, command::OwnItems, extra::ExtraItem, parent_handle::ParentHandle},
-    protocol::query::Query,
     read::reader::Reader,
-    schema::key::KeyField,
-    server::Server,
-    value::{element::value_size, exact, unreadable::read_value},
     write::{
         edit::{Editor, FoundItems, ItemChange, Planned, Selection, Sweep},
         engine::{TRIES, pause},

@@ -1,11 +1,14 @@
 //! Rollups as they are written, and read again.
 
-use mongodb::bson::{DateTime, Decimal128, Document, doc};
+use bucket_core::{
+    schema::spec::BucketSpec,
+    value::rollup::{DecimalSum, RollupField, SumField},
+};
+use mongodb::bson::{Bson, DateTime, Decimal128, Document, doc};
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::*;
-use crate::schema::spec::BucketSpec;
 
 #[derive(Debug, Clone, Serialize, Deserialize, Bucket)]
 #[bucket(crate = crate, collection = "sales", id = "{shop}_{#}", capacity = 10)]
@@ -140,7 +143,7 @@ fn the_rollup_of_no_items_has_sums_and_no_ends() {
         (0, 0, None)
     );
     assert_eq!((none.price.min(), none.tip.max()), (None, None));
-    assert!(<()>::read(&mut RollupReader(vec![].into_iter())).is_some());
+    assert!(RollupReader::read::<()>(Totals::new(SPEC)).is_some());
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Buckets that are inserted, since no bucket is open.
 
+use bucket_core::protocol::command::Update;
+
 use super::{Batch, Carried, NewestBucket};
-use crate::protocol::command::Update;
 
 impl<W> Batch<W> {
     /// If no bucket is open: the statements that insert buckets for the waiting items, `most` at

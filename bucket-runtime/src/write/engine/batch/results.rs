@@ -2,14 +2,11 @@
 
 use std::{collections::HashSet, mem};
 
+use bucket_core::{protocol::newest_bucket::LastBucket, value::element::comparable};
 use mongodb::bson::Bson;
 
 use super::{Batch, Carried, NewestBucket};
-use crate::{
-    protocol::newest_bucket::LastBucket,
-    value::element::comparable,
-    write::{appended::Appended, item::Entry},
-};
+use crate::write::{appended::Appended, item::Entry};
 
 /// How many identities one look-up covers.
 const IDENTITIES_PER_LOOKUP: usize = 1000;

@@ -1,0 +1,62 @@
+//! The ids of a key's further buckets.
+
+use crate::{protocol::command::KeyScope, schema::id};
+
+/// The id of the bucket after `last`: the next number or, with an opening id, that one with the
+/// next free suffix. `Ok(None)` if no id is left, `Err` if `last` does not have this format.
+pub fn next_id(
+    scope: &KeyScope,
+    opening_id: Option<&str>,
+    last: Option<&str>,
+) -> Result<Option<String>, ()> {
+    match opening_id {
+        Some(opening_id) => {
+            id::next_suffix(opening_id, last.filter(|last| last.starts_with(opening_id)))
+        }
+        None => next_number(scope, last),
+    }
+}
+
+/// The number after `last`; `Err` if that is not a number, `Ok(None)` if the width is used up.
+pub(crate) fn next_number(scope: &KeyScope, last: Option<&str>) -> Result<Option<String>, ()> {
+    let next = match last {
+        None => 0,
+        Some(last) => {
+            let text = last.strip_prefix(&scope.prefix).ok_or(())?;
+            // A split of a parent puts pages before the first one, with numbers below zero.
+            (id::parse_signed(text).ok_or(())? + 1).max(0)
+        }
+    };
+    Ok(id::signed(next).map(|number| scope.id(&number)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_count_up_from_zero() {
+        let next = |last| next_id(&KeyScope::numbered(), None, last);
+        let id = |text: &str| Ok(Some(text.to_owned()));
+        assert_eq!(next(None), id("a_0000000000"));
+        assert_eq!(next(Some("a_0000000009")), id("a_0000000010"));
+        // A page before the first one.
+        assert_eq!(next(Some("a_-9999999997")), id("a_0000000000"));
+        assert_eq!(next(Some("a_9999999999")), Ok(None));
+        assert_eq!(
+            (next(Some("b_0000000009")), next(Some("a_x"))),
+            (Err(()), Err(()))
+        );
+    }
+
+    #[test]
+    fn an_opening_id_gets_suffixes() {
+        let next = |last| next_id(&KeyScope::numbered(), Some("a_0000000007"), last);
+        let id = |text: &str| Ok(Some(text.to_owned()));
+        assert_eq!(next(None), id("a_0000000007"));
+        assert_eq!(next(Some("a_0000000006_000004")), id("a_0000000007"));
+        assert_eq!(next(Some("a_0000000007")), id("a_0000000007_000001"));
+        assert_eq!(next(Some("a_0000000007_000004")), id("a_0000000007_000005"));
+        assert_eq!(next(Some("a_0000000007_999999")), Ok(None));
+    }
+}

@@ -1,0 +1,166 @@
+//! The only module that talks to the server.
+
+pub mod call;
+mod create;
+pub mod cursor;
+pub mod deployment;
+mod fill;
+mod index;
+mod last_buckets;
+pub mod many;
+pub mod pause;
+pub mod read;
+mod retryable;
+#[cfg(feature = "__simulated")]
+pub mod simulated;
+pub mod target;
+pub mod transaction;
+pub mod watch;
+pub mod wire;
+pub mod write;
+
+use std::sync::Arc;
+
+use mongodb::{
+    Collection, Database,
+    bson::{Document, doc},
+    error::Error as DriverError,
+    options::{CollectionOptions, ReadConcern, ReadPreference},
+};
+use tokio::sync::OnceCell;
+
+use self::{deployment::Deployment, retryable::RetryableSessions};
+use crate::{
+    Error,
+    error::{Kind, is_killed, is_repeatable},
+    protocol::command::KeyScope,
+};
+
+/// A collection, and the requests that the runtime sends to it.
+#[derive(Debug, Clone)]
+pub struct Server {
+    collection: Collection<Document>,
+    deployment: Arc<OnceCell<Deployment>>,
+    retryable_sessions: RetryableSessions,
+    /// Whether spans name keys.
+    traces_keys: bool,
+}
+
+impl Server {
+    pub fn new(collection: Collection<Document>) -> Self {
+        Self {
+            collection,
+            deployment: Arc::default(),
+            retryable_sessions: RetryableSessions::default(),
+            traces_keys: false,
+        }
+    }
+
+    /// Another collection of the same deployment, which is not asked for its kind again.
+    pub fn with_collection(&self, collection: Collection<Document>) -> Self {
+        Self {
+            deployment: Arc::clone(&self.deployment),
+            traces_keys: self.traces_keys,
+            ..Self::new(collection)
+        }
+    }
+
+    /// Reads from the members of the replica set that this preference allows.
+    pub fn set_read_preference(&mut self, preference: ReadPreference) {
+        self.change_options(|options| options.selection_criteria = Some(preference.into()));
+    }
+
+    /// Uses this read concern.
+    pub fn set_read_concern(&mut self, concern: ReadConcern) {
+        self.change_options(|options| options.read_concern = Some(concern));
+    }
+
+    /// The driver sets these options only for a new handle of the collection.
+    fn change_options(&mut self, change: impl FnOnce(&mut CollectionOptions)) {
+        let mut options = CollectionOptions::default();
+        options.selection_criteria = self.collection.selection_criteria().cloned();
+        options.read_concern = self.collection.read_concern().cloned();
+        options.write_concern = self.collection.write_concern().cloned();
+        change(&mut options);
+        let database = self.database();
+        self.collection = database.collection_with_options(self.collection.name(), options);
+    }
+
+    pub fn collection(&self) -> &Collection<Document> {
+        &self.collection
+    }
+
+    /// The kind of deployment that answers. The server is asked only once.
+    async fn deployment(&self) -> Result<Deployment, DriverError> {
+        // Boxed, since it is needed only once.
+        let ask = || Box::pin(self.ask_hello());
+        self.deployment.get_or_try_init(ask).await.copied()
+    }
+
+    /// Asks for the kind of deployment. One round trip, repeated once if the connection breaks.
+    async fn ask_hello(&self) -> Result<Deployment, DriverError> {
+        let (admin, hello) = (self.admin(), doc! { "hello": 1 });
+        let answer = match self.run(admin.clone(), &hello, None).await {
+            Err(error) if is_repeatable(&error) => self.run(admin, &hello, None).await,
+            answer => answer,
+        };
+        answer.map(|hello| Deployment::of(&hello))
+    }
+
+    /// The kind of deployment, or an error in the context of a call whose first request this is.
+    pub async fn known_deployment(&self) -> Result<Deployment, Error> {
+        let known = self.deployment().await;
+        known.map_err(|error| self.target().read_error(error))
+    }
+
+    /// An error if this call cannot work because the server belongs to no replica set.
+    pub async fn needs_replica_set(&self, call: &'static str) -> Result<(), Error> {
+        match self.known_deployment().await?.is_standalone() {
+            true => Err(self.target().error(Kind::Standalone(call))),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether a `mongos` is known to answer.
+    pub fn is_sharded(&self) -> bool {
+        self.deployment
+            .get()
+            .is_some_and(|known| known.is_sharded())
+    }
+
+    /// Whether a `mongos` may be answering: then a statement's error proves less.
+    pub fn may_be_sharded(&self) -> bool {
+        self.deployment.get().is_none_or(|known| known.is_sharded())
+    }
+
+    /// Whether the error says that an update was ended with its index, before it has changed
+    /// anything.
+    pub fn was_broken_off(&self, error: &DriverError) -> bool {
+        let known = self.deployment.get();
+        is_killed(error) && known.is_some_and(|known| known.breaks_off_before_writing())
+    }
+
+    /// The key's buckets with these ids, so that the `_id` index alone finds them. A `mongos` needs
+    /// the key fields, too: otherwise it would ask all shards, and these read the documents in any
+    /// case.
+    pub fn by_ids(&self, scope: &KeyScope, ids: Document) -> Document {
+        match self.is_sharded() {
+            true => scope.with_key(ids),
+            false => ids,
+        }
+    }
+
+    fn database(&self) -> Database {
+        let namespace = self.collection.namespace();
+        self.collection.client().database(&namespace.db)
+    }
+
+    fn admin(&self) -> Database {
+        self.collection.client().database("admin")
+    }
+
+    /// The collection as `database.collection`.
+    pub fn name(&self) -> String {
+        self.collection.namespace().to_string()
+    }
+}

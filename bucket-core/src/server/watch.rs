@@ -1,0 +1,187 @@
+//! Change streams.
+//!
+//! If the connection breaks, the driver sends the request of a stream again, with the position of
+//! the last event. But if that request breaks as well, the driver repeats it as it was at the
+//! beginning (seen in 3.9.1): the stream then starts where it started at first, or, without a
+//! token, at that moment, and what happened in between is lost. So each stream starts with a token,
+//! and one that goes back is opened again at its position. The server writes tokens as text that
+//! sorts as the events do.
+
+use mongodb::{
+    bson::{Document, doc},
+    change_stream::event::ResumeToken,
+};
+
+use super::{
+    call::Calls,
+    target::{OwnedTarget, Target},
+    wire::{Event, EventStream},
+};
+use crate::{Result, value::bytes};
+
+/// Events of a change stream. It knows the target of its watch, which its errors name.
+pub struct Events {
+    stream: Box<dyn EventStream>,
+    watched: Watched,
+    /// The position that the stream has reached.
+    reached: Option<ResumeToken>,
+    /// Whether it has given an event since it was opened: then the server knew the position at
+    /// which it was opened.
+    has_given: bool,
+    target: OwnedTarget,
+    /// The call that watches, for which all further batches count.
+    calls: Calls,
+}
+
+impl Events {
+    /// The next event; `None` if there is none at the moment. At most one round trip, in which the
+    /// server waits for up to a second, and one more if the driver went back.
+    pub async fn next_event(&mut self) -> Result<Option<Event>> {
+        loop {
+            let next = self.calls.next_row(self.stream.next_if_any()).await;
+            match next {
+                Ok(Some(event)) if is_reached(&event.id, self.reached.as_ref()) => {}
+                Ok(Some(event)) => {
+                    self.reached = Some(event.id.clone());
+                    self.has_given = true;
+                    return Ok(Some(event));
+                }
+                Ok(None) => {
+                    let now = self.stream.resume_token();
+                    let further = now.filter(|now| !is_reached(now, self.reached.as_ref()));
+                    self.reached = further.or(self.reached.take());
+                    return Ok(None);
+                }
+                // If the driver went back, the server may have forgotten that position, and not the
+                // one reached.
+                Err(error) => {
+                    let error = self.target.borrow().read_error(error);
+                    if !error.is_history_lost() || !self.has_given {
+                        return Err(error);
+                    }
+                }
+            }
+            let target = self.target.borrow();
+            self.stream = target.open(&self.watched, self.reached.clone()).await?;
+            self.has_given = false;
+        }
+    }
+
+    /// The position after the last event, or after everything that did not concern the stream.
+    pub fn token(&self) -> Option<ResumeToken> {
+        self.reached.clone()
+    }
+
+    /// The position at which the stream begins.
+    async fn first_token(&mut self) -> Result<Option<ResumeToken>> {
+        match self.stream.resume_token() {
+            Some(token) => Ok(Some(token)),
+            // The server gives no token with a first batch that already has events. These happened
+            // before the call returns, so a later read will find what they did.
+            None => {
+                self.next_event().await?;
+                Ok(self.reached.clone())
+            }
+        }
+    }
+
+    /// Whether there may be further events.
+    pub fn is_alive(&self) -> bool {
+        self.stream.is_alive()
+    }
+}
+
+/// Whether an event with this token comes no later than a position that was reached.
+fn is_reached(token: &ResumeToken, reached: Option<&ResumeToken>) -> bool {
+    let Some(reached) = reached else {
+        return false;
+    };
+    match (text(token), text(reached)) {
+        (Some(token), Some(reached)) if token != reached => token < reached,
+        // Events that differ only in the types of numbers in their keys have the same text.
+        _ => token == reached,
+    }
+}
+
+/// The text in a token by which events sort.
+fn text(token: &ResumeToken) -> Option<String> {
+    let token: Document = bytes::read(&bytes::write(token).ok()?).ok()?;
+    Some(token.get_str("_data").ok()?.to_owned())
+}
+
+/// The events that a change stream is to show.
+#[derive(Debug, Clone)]
+pub struct Watched {
+    is_of_database: bool,
+    wanted: Vec<Document>,
+}
+
+impl Watched {
+    /// The events about the documents of a collection whose `_id` matches, and its end.
+    pub fn collection(ids: Document) -> Self {
+        let end = doc! { "$in": ["drop", "rename", "dropDatabase", "invalidate"] };
+        Self {
+            is_of_database: false,
+            wanted: vec![of_keys(ids), doc! { "operationType": end }],
+        }
+    }
+
+    /// The events about the documents of some collections of the database whose `_id` matches, and
+    /// the end of any of these collections, in the order in which they happened. Only a stream of
+    /// the database has that order.
+    pub fn database<const N: usize>(collections: [(&str, Document); N]) -> Self {
+        let names = collections.each_ref().map(|(name, _)| (*name).to_owned());
+        let mut wanted = vec![
+            doc! { "ns.coll": { "$in": names.to_vec() }, "operationType": { "$in": ["drop", "rename"] } },
+            doc! { "operationType": { "$in": ["dropDatabase", "invalidate"] } },
+        ];
+        wanted.extend(collections.map(|(name, ids)| {
+            let mut of_documents = of_keys(ids);
+            of_documents.insert("ns.coll", name);
+            of_documents
+        }));
+        Self {
+            is_of_database: true,
+            wanted,
+        }
+    }
+}
+
+/// The events about the documents whose `_id` matches.
+fn of_keys(ids: Document) -> Document {
+    let ids = ids.into_iter();
+    ids.map(|(name, test)| (format!("documentKey.{name}"), test))
+        .collect()
+}
+
+impl Target<'_> {
+    /// Events from now on, or after a token.
+    pub async fn watch(self, watched: &Watched, after: Option<ResumeToken>) -> Result<Events> {
+        let mut events = Events {
+            stream: self.open(watched, after.clone()).await?,
+            watched: watched.clone(),
+            reached: after,
+            has_given: false,
+            target: self.into_owned(),
+            calls: Calls::current(),
+        };
+        if events.reached.is_none() {
+            events.reached = events.first_token().await?;
+            events.stream = self.open(watched, events.reached.clone()).await?;
+            events.has_given = false;
+        }
+        Ok(events)
+    }
+
+    async fn open(
+        self,
+        watched: &Watched,
+        after: Option<ResumeToken>,
+    ) -> Result<Box<dyn EventStream>> {
+        let wanted = &watched.wanted;
+        let stream = self
+            .server
+            .open_events(watched.is_of_database, wanted, after);
+        stream.await.map_err(|error| self.read_error(error))
+    }
+}
