@@ -12,8 +12,9 @@
 use std::{cmp::Reverse, collections::BTreeMap, error::Error};
 
 use bucket_examples::{Story, moment, show, table, thousands};
+use bucket_ops::{OutlierOps, ProblemKind};
 use bucket_runtime::mongodb::bson::{DateTime, Document, doc};
-use bucket_runtime::{Outlier, ProblemKind, mongodb::Collection};
+use bucket_runtime::{Outlier, mongodb::Collection};
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
 
@@ -72,7 +73,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             Airport::SPEC.threshold
         ),
     );
-    let result = show!(story, Airport::repair(&db).await?);
+    let result = show!(story, OutlierOps::<Airport>::of(&db).repair().await?);
     let airports = Airport::outliers(&db).await?;
     let after = sizes(airports.collection()).await?;
     let extras = airports.extras_collection().estimated_document_count();
@@ -110,7 +111,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         "Verify",
         "It looks for airports that are too long, extras that no flag leads to, and wrong counts.",
     );
-    let problems = Airport::verify(&db).await?.problems;
+    let problems = OutlierOps::<Airport>::of(&db).verify().await?.problems;
     problems.iter().for_each(table);
     println!("\n   found  {} problems", problems.len());
 

@@ -11,6 +11,7 @@
 use std::error::Error;
 
 use bucket_examples::{Story, cost, moment, show, thousands};
+use bucket_ops::OutlierOps;
 use bucket_runtime::mongodb::bson::{DateTime, doc};
 use bucket_runtime::{Appended, Fields, Outlier};
 use futures_util::TryStreamExt;
@@ -173,7 +174,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         "It reads everything, and looks for users that are too long, extras that no flag leads to, and \
          followers that stand twice.",
     );
-    let verified = User::verify(&story.database()).await?;
+    let verified = OutlierOps::<User>::of(&story.database()).verify().await?;
     let (items, problems) = (thousands(verified.items), verified.problems.len());
     println!("\n   found  {items} followers, {problems} problems");
 

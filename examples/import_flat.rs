@@ -12,6 +12,7 @@
 use std::{error::Error, time::Instant};
 
 use bucket_examples::{Story, show, thousands};
+use bucket_ops::Ops;
 use bucket_runtime::Bucket;
 use bucket_runtime::mongodb::{
     Collection, IndexModel,
@@ -56,11 +57,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
         "The server puts the flights in order. Each command writes a thousand buckets, and how far \
          it got, in one transaction: if this program is killed now, the next run goes on from there.",
     );
-    let flights = Flight::buckets(&db).await?;
     let style = ProgressStyle::with_template("   {bar:50} {human_pos} of {human_len}")?;
     let bar = ProgressBar::new(0).with_style(style);
     let started = Instant::now();
-    let import_flat = flights.import_flat(&flat).on_progress(|at| {
+    let ops = Ops::<Flight>::of(&db);
+    let import_flat = ops.import_flat(&flat).on_progress(|at| {
         bar.set_length(at.found);
         bar.set_position(at.stored);
     });
@@ -73,14 +74,18 @@ async fn main() -> Result<(), Box<dyn Error>> {
     );
 
     story.step("After", "The same flights.");
-    size("flights_by_origin", flights.collection()).await?;
+    size(
+        "flights_by_origin",
+        &db.collection::<Flight>("flights_by_origin"),
+    )
+    .await?;
     size("flat_flights", &flat).await?;
 
     story.step(
         "A second time",
         "Airports that have buckets are refused, so nothing can be doubled.",
     );
-    let again = flights.import_flat(&flat).await;
+    let again = ops.import_flat(&flat).await;
     println!(
         "\n   {}",
         again.err().ok_or("the second import was not refused")?

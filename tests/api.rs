@@ -15,7 +15,7 @@ use std::{
 };
 
 /// The features that docs.rs documents.
-const FEATURES: &str = "bucket-runtime/chrono,bucket-runtime/time,bucket-runtime/jiff,bucket-runtime/sync,bucket-runtime/tracing";
+const FEATURES: &str = "bucket-runtime/chrono,bucket-runtime/time,bucket-runtime/jiff,bucket-runtime/sync,bucket-runtime/tracing,bucket-ops/sync";
 
 /// CI runs it, and so sees the warnings of rustdoc, too.
 #[test]
@@ -41,7 +41,12 @@ fn the_public_interface_is_listed() {
     assert!(documented.unwrap().success());
 
     let mut changed = Vec::new();
-    for krate in ["bucket-runtime", "bucket-testkit", "bucket-cli"] {
+    for krate in [
+        "bucket-runtime",
+        "bucket-ops",
+        "bucket-testkit",
+        "bucket-cli",
+    ] {
         let found = interface(&target.join("doc").join(krate.replace('-', "_")));
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("api/{krate}.txt"));
         if env::var_os("BLESS").is_some() {

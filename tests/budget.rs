@@ -5,12 +5,13 @@ use std::{collections::BTreeSet, fs, path::Path, process::Command};
 use crate::sources::{of_package, sources};
 
 /// The lines of code that each crate may have: no blank lines, comments or tests.
-const BUDGETS: [(&str, usize); 6] = [
-    ("bucket-core", 10_180),
-    ("bucket-runtime", 15_830),
+const BUDGETS: [(&str, usize); 7] = [
+    ("bucket-core", 10_230),
+    ("bucket-runtime", 11_650),
+    ("bucket-ops", 4_200),
     ("bucket-derive", 6_464),
     ("bucket-advise", 6_556),
-    ("bucket-cli", 1_312),
+    ("bucket-cli", 1_317),
     ("bucket-testkit", 1_793),
 ];
 

@@ -28,6 +28,11 @@ fn no_private_type_name_stands_twice_in_the_runtime() {
 }
 
 #[test]
+fn no_private_type_name_stands_twice_in_the_operations() {
+    check("bucket-ops");
+}
+
+#[test]
 fn no_private_type_name_stands_twice_in_the_derives() {
     check("bucket-derive");
 }
@@ -168,6 +173,7 @@ fn a_private_items_comment_is_read_without_its_neighbours() {
     let crates = [
         "bucket-core",
         "bucket-runtime",
+        "bucket-ops",
         "bucket-derive",
         "bucket-advise",
         "bucket-cli",

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use bucket_benches::{Contestant, Figure, Result, Samples, Unit, in_turn, rate};
+use bucket_ops::Ops;
 use bucket_runtime::{
     Bucket, Buckets,
     bson::{DateTime, doc},
@@ -57,7 +58,8 @@ async fn measure(bench: Bench) -> Result<()> {
     let collection = bench.db.collection::<Reading>(&bench.fresh("readings"));
     let ours = Reading::buckets_in(collection).await?;
     ours.append_many(readings()).await?;
-    let lines: Vec<String> = ours.export_all().await?.try_collect().await?;
+    let ops = Ops::<Reading>::in_collection(ours.collection().clone());
+    let lines: Vec<String> = ops.export_all().await?.try_collect().await?;
     let flat = bench.db.collection::<Reading>(&bench.fresh("flat"));
     let index = IndexModel::builder().keys(doc! { "sensor": 1, "at": 1 });
     flat.create_index(index.build()).await?;
@@ -82,7 +84,8 @@ async fn import(ours: Buckets<Reading>, lines: Vec<String>) -> Result<Samples> {
     ours.collection().delete_many(doc! {}).await?;
     let started = Instant::now();
     let lines = stream::iter(lines.into_iter().map(Ok::<_, std::io::Error>));
-    let imported = ours.import(lines).await?;
+    let ops = Ops::<Reading>::in_collection(ours.collection().clone());
+    let imported = ops.import(lines).await?;
     Ok(rate(imported.items as usize, started))
 }
 

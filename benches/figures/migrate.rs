@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use bucket_benches::{Contestant, Figure, Result, Samples, Unit, in_turn, rate};
+use bucket_ops::Ops;
 use bucket_runtime::{
     Bucket,
     bson::{DateTime, Document},
@@ -82,7 +83,9 @@ async fn measure(bench: Bench) -> Result<()> {
 async fn migrate(db: Database) -> Result<Samples> {
     forget(&db).await?;
     let started = Instant::now();
-    let moved = ByVisitor::migrate_from(&db, |visit: Visit| visit.into()).await?;
+    let moved = Ops::<ByVisitor>::of(&db)
+        .migrate_from(|visit: Visit| visit.into())
+        .await?;
     all(moved, started)
 }
 

@@ -6,6 +6,7 @@
 
 use std::fmt::Debug;
 
+use bucket_ops::{Ops, OutlierOps};
 use bucket_runtime::bson::{Bson, Document, doc};
 use bucket_runtime::{Bucket, KeyField, Outlier};
 use futures_util::TryStreamExt;
@@ -67,9 +68,9 @@ async fn rows(newcomer: &Newcomer, collection: &str, stages: Vec<Document>) -> V
 
 /// The struct imports the items from `flat`, reads each of them, and stores each of them again.
 async fn import<T: Bucket + Debug>(newcomer: &Newcomer, flat: &str, without: &[&str]) {
-    let buckets = T::buckets(&newcomer.db).await.unwrap();
     let flat = newcomer.db.collection::<Document>(flat);
-    buckets.import_flat(&flat).await.unwrap();
+    let ops = Ops::<T>::of(&newcomer.db);
+    ops.import_flat(&flat).await.unwrap();
     let items = rows(newcomer, flat.name(), vec![]).await;
     let stored = rows(newcomer, T::SPEC.collection, T::unwind()).await;
     assert_eq!(set(&stored, without), set(&items, without));
@@ -78,9 +79,10 @@ async fn import<T: Bucket + Debug>(newcomer: &Newcomer, flat: &str, without: &[&
 
 /// The struct opens the buckets as they are, and reads and stores again each item.
 async fn take_over<T: Bucket + Debug>(newcomer: &Newcomer) {
-    assert!(T::repair(&newcomer.db).await.unwrap().repaired.is_empty());
+    let ops = Ops::<T>::of(&newcomer.db);
+    assert!(ops.repair().await.unwrap().repaired.is_empty());
     copy::<T>(newcomer, &[]).await;
-    assert!(T::verify(&newcomer.db).await.unwrap().problems.is_empty());
+    assert!(ops.verify().await.unwrap().problems.is_empty());
 }
 
 /// Appends all items of the struct's collection to another one.
@@ -105,7 +107,7 @@ async fn copy<T: Bucket + Debug>(newcomer: &Newcomer, without: &[&str]) {
 /// The struct splits the documents, and reads each of them with all of its items.
 async fn split<T: Outlier + Serialize + DeserializeOwned>(newcomer: &Newcomer) {
     let before = rows(newcomer, T::SPEC.collection, vec![]).await;
-    let repaired = T::repair(&newcomer.db).await.unwrap();
+    let repaired = OutlierOps::<T>::of(&newcomer.db).repair().await.unwrap();
     assert!(repaired.left.is_empty(), "{:?}", repaired.left);
     let outliers = T::outliers(&newcomer.db).await.unwrap();
     let copies = newcomer.db.collection::<T>("copies");
@@ -198,13 +200,11 @@ mod ledgers {
             let appended = ledgers.append(item).await.unwrap();
             assert_eq!(appended, bucket_runtime::Appended::AlreadyThere);
         }
-        assert!(
-            Ledger::verify(&newcomer.db)
-                .await
-                .unwrap()
-                .problems
-                .is_empty()
-        );
+        let verified = bucket_ops::Ops::<Ledger>::of(&newcomer.db)
+            .verify()
+            .await
+            .unwrap();
+        assert!(verified.problems.is_empty());
         let totals = ledgers.rollup_all().await.unwrap();
         assert_eq!(totals.cents.sum(), 239 * 240 * 50);
         assert_eq!(totals.grams.max(), Some(59.5));

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use bucket_advise::__private::counted;
-use bucket_runtime::{Problem, ProblemKind, bson::Bson};
+use bucket_ops::{Problem, ProblemKind};
+use bucket_runtime::bson::Bson;
 use serde_json::{Value, json};
 
 use crate::arguments::Listed;

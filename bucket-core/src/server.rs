@@ -150,7 +150,7 @@ impl Server {
         }
     }
 
-    fn database(&self) -> Database {
+    pub fn database(&self) -> Database {
         let namespace = self.collection.namespace();
         self.collection.client().database(&namespace.db)
     }

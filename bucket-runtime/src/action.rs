@@ -5,19 +5,11 @@
 
 use std::future::IntoFuture;
 
-use bucket_core::server::call;
-use futures_util::future::BoxFuture;
-
 use crate::{
     Bucket, Buckets, Result,
-    maintain::{
-        archive::{export::ExportStream, import::Imported},
-        import_flat::ImportProgress,
-        verify::rebuild::RollupProgress,
-    },
     outlier::{
         ExtrasStream, FindStream, FoundItem, Outlier, Outliers, Parent, ParentForm, ParentItemForm,
-        ParentItemStream, RepairedOutliers,
+        ParentItemStream,
     },
     read::{
         items::{ItemForm, ItemStream},
@@ -30,17 +22,10 @@ use crate::{
 };
 pub use crate::{
     call::{Call, InSession, Write},
-    maintain::{
-        archive::{export::Export, import::Import},
-        create::CreateCollections,
-        import_flat::ImportFlat,
-        migrate::Migrate,
-        open::OpenBuckets,
-        verify::rebuild::RebuildRollups,
-    },
+    open::{OpenBuckets, create::CreateCollections},
     outlier::{
         CountParentItems, Extras, Find, FindItem, Get, GetAll, OpenOutliers, ParentItems,
-        PartsOfItems, RepairOutliers,
+        PartsOfItems,
     },
     read::{
         count::{Count, CountPages},
@@ -59,16 +44,18 @@ pub use crate::{
 
 /// Implements `IntoFuture` for builders and, with the feature `sync`, `run`: both call `execute`,
 /// in a span with the name of the method.
-macro_rules! actions {
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __actions {
     ($($name:ident: $life:lifetime [$($generics:tt)*] $builder:ty => $output:ty;)+) => {$(
         impl<$($generics)*> IntoFuture for $builder {
             type Output = $output;
-            type IntoFuture = BoxFuture<$life, $output>;
+            type IntoFuture = futures_util::future::BoxFuture<$life, $output>;
 
             fn into_future(self) -> Self::IntoFuture {
                 // Boxed first, so that the compiler makes one span's future for each output, not
                 // for each call.
-                call::run(call::span!($name), Box::pin(self.execute()), false)
+                bucket_core::server::call::run(bucket_core::server::call::span!($name), Box::pin(self.execute()), false)
             }
         }
 
@@ -77,21 +64,23 @@ macro_rules! actions {
             /// Carries the call out, and blocks the thread until it is done. Needs the feature
             /// `sync`; not for asynchronous code, see [`sync`](crate::sync).
             pub fn run(self) -> $output {
-                crate::sync::block_on(self.into_future())
+                $crate::sync::block_on(self.into_future())
             }
         }
     )+};
 }
 
 /// Like `actions`, for builders whose output is a stream, which `run` returns as an iterator.
-macro_rules! streams {
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __streams {
     ($($name:ident: $life:lifetime [$($generics:tt)*] $builder:ty => $stream:ty;)+) => {$(
         impl<$($generics)*> IntoFuture for $builder {
-            type Output = Result<$stream>;
-            type IntoFuture = BoxFuture<$life, Self::Output>;
+            type Output = $crate::Result<$stream>;
+            type IntoFuture = futures_util::future::BoxFuture<$life, Self::Output>;
 
             fn into_future(self) -> Self::IntoFuture {
-                call::run(call::span!($name), Box::pin(self.execute()), true)
+                bucket_core::server::call::run(bucket_core::server::call::span!($name), Box::pin(self.execute()), true)
             }
         }
 
@@ -100,8 +89,8 @@ macro_rules! streams {
             /// Carries the call out, and blocks the thread until the first batch arrives; later the
             /// iterator blocks for each further one. Needs the feature `sync`; not for asynchronous
             /// code, see [`sync`](crate::sync).
-            pub fn run(self) -> Result<crate::sync::Iter<$stream>> {
-                crate::sync::block_on(self.into_future()).map(crate::sync::Iter::new)
+            pub fn run(self) -> $crate::Result<$crate::sync::Iter<$stream>> {
+                $crate::sync::block_on(self.into_future()).map($crate::sync::Iter::new)
             }
         }
     )+};
@@ -116,21 +105,16 @@ impl<T, S, E> Call<'_, T, S, E> {
     }
 }
 
-actions! {
+__actions! {
     buckets: 'static [T: Bucket] OpenBuckets<T> => Result<Buckets<T>>;
     append_many: 'c ['c, T: Bucket] AppendMany<'c, T> => Result<u64, AppendManyError<T>>;
-    import_flat: 'c ['c, T: Bucket] ImportFlat<'c, T> => Result<ImportProgress>;
-    import: 'c ['c, T: Bucket] Import<'c, T> => Result<Imported>;
     count: 'c ['c, T: Bucket] Count<'c, T> => Result<u64>;
     page_count: 'c ['c] CountPages<'c> => Result<u64>;
     rollup: 'c ['c, T: Bucket] ReadRollup<'c, T> => Result<Rollup<T>>;
     create: 'static [] CreateCollections => Result<()>;
-    migrate_from: 'c ['c, O: Bucket, T: Bucket] Migrate<'c, O, T> => Result<u64>;
-    rebuild_rollups: 'c ['c] RebuildRollups<'c> => Result<RollupProgress>;
 
     outliers: 'static [T: Outlier] OpenOutliers<T> => Result<Outliers<T>>;
     count: 'c ['c, T: Outlier] CountParentItems<'c, T> => Result<u64>;
-    repair: 'static [T: Outlier] RepairOutliers<T> => Result<RepairedOutliers>;
 
     page: 'c ['c, T: Bucket] FindPage<'c, T> => Result<Option<Page<T>>>;
     get: 'c ['c, T: Outlier] Get<'c, T> => Result<Option<Parent<T>>>;
@@ -138,10 +122,9 @@ actions! {
     find_item: 'c ['c, T: Outlier] FindItem<'c, T> => Result<Option<FoundItem<T::Item>>>;
 }
 
-streams! {
+__streams! {
     items: 'c ['c, T: Bucket, F: ItemForm<Of = T>] Items<'c, T, F> => ItemStream<'c, F::Item>;
     pages: 'c ['c, T: Bucket] Pages<'c, T> => PageStream<'c, T>;
-    export: 'c ['c, T: Bucket] Export<'c, T> => ExportStream<'c>;
     watch: 'static [I: Send + 'static] Watch<I> => WatchStream<I>;
     rollup_series: 'c ['c, T: Bucket] RollupSeries<'c, T> => RollupStream<'c, T>;
     items: 'c ['c, T: Outlier, F: ParentItemForm<Of = T>] ParentItems<'c, T, F> => ParentItemStream<'c, F::Item>;

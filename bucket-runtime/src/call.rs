@@ -41,7 +41,8 @@ where
     E: AsRef<Error> + Send + 's,
 {
     /// A call that `send` carries out by its settings, in a span.
-    pub(crate) fn new<F>(span: fn() -> Span, send: impl FnOnce(S) -> F + Send + 's) -> Self
+    #[doc(hidden)]
+    pub fn new<F>(span: fn() -> Span, send: impl FnOnce(S) -> F + Send + 's) -> Self
     where
         F: Future<Output = Result<T, E>> + Send + 's,
     {

@@ -56,7 +56,7 @@ mod bucket;
 mod buckets;
 mod call;
 pub mod guide;
-mod maintain;
+mod open;
 mod outlier;
 mod part;
 mod read;
@@ -64,6 +64,8 @@ mod read;
 pub mod sync;
 mod write;
 
+#[doc(hidden)]
+pub mod __ops;
 #[doc(hidden)]
 pub mod __private;
 #[cfg(any(test, fuzzing))]
@@ -105,20 +107,9 @@ pub use bucket_core::{
 pub use crate::{
     bucket::{Bucket, Identified, KeyRef, Windowed},
     buckets::Buckets,
-    maintain::{
-        archive::{
-            export::ExportStream,
-            import::Imported,
-            refused_line::{RefusedLine, RefusedReason},
-        },
-        import_flat::ImportProgress,
-        migrate::MigrateProgress,
-        verify::{Problem, ProblemKind, RepairedBuckets, VerifiedBuckets, rebuild::RollupProgress},
-    },
     outlier::{
         ExtrasBucket, ExtrasStream, FindStream, FoundItem, IdRef, IdentifiedItems, NewItem,
-        Outlier, Outliers, Parent, ParentFilter, ParentItemStream, PushManyError, RepairedOutliers,
-        VerifiedOutliers,
+        Outlier, Outliers, Parent, ParentFilter, ParentItemStream, PushManyError,
     },
     part::Part,
     read::{

@@ -29,24 +29,24 @@
 //! fails before it has done any work; a removal from them (`outlier/write/edit/plan.rs`) does so in
 //! one transaction, too.
 
-mod collections;
+pub(crate) mod collections;
 pub(crate) mod command;
 pub(crate) mod extra;
 mod known;
-pub(crate) mod maintain;
+pub(crate) mod open;
 #[expect(
     clippy::module_inception,
     reason = "the file bears the name of its trait"
 )]
 mod outlier;
 mod outliers;
-mod parent_handle;
-mod read;
-mod write;
+pub(crate) mod parent_handle;
+pub(crate) mod read;
+pub(crate) mod write;
 
 pub(crate) use self::read::{ParentForm, ParentItemForm};
 pub use self::{
-    maintain::{OpenOutliers, RepairOutliers, RepairedOutliers, VerifiedOutliers},
+    open::OpenOutliers,
     outlier::{IdRef, IdentifiedItems, Outlier},
     outliers::Outliers,
     read::{

@@ -56,7 +56,8 @@ use crate::read::{
 static RUNTIME: LazyLock<Runtime> =
     LazyLock::new(|| Runtime::new().expect("the threads that carry out blocking calls"));
 
-pub(crate) fn block_on<F: Future>(call: F) -> F::Output {
+#[doc(hidden)]
+pub fn block_on<F: Future>(call: F) -> F::Output {
     RUNTIME.block_on(call)
 }
 
@@ -98,7 +99,8 @@ pub fn client(blocking: &mongodb::sync::Client) -> Result<Client> {
 pub struct Iter<S>(Pin<Box<S>>);
 
 impl<S> Iter<S> {
-    pub(crate) fn new(stream: S) -> Self {
+    #[doc(hidden)]
+    pub fn new(stream: S) -> Self {
         Self(Box::pin(stream))
     }
 }

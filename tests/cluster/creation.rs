@@ -1,5 +1,6 @@
 //! A call shards a collection, before or after it is filled, and may be repeated.
 
+use bucket_ops::Ops;
 use bucket_runtime::{Bucket, Outlier, mongodb::bson::doc};
 use futures_util::TryStreamExt;
 
@@ -162,5 +163,8 @@ async fn windows_of_a_key_lie_on_several_shards() {
     let sum = readings.rollup(&7).await.unwrap();
     let expected: i64 = (0..440).chain(0..40).sum();
     assert_eq!(sum.n.sum(), i128::from(expected));
-    assert_eq!(Windowed::verify(&db).await.unwrap().problems, []);
+    assert_eq!(
+        Ops::<Windowed>::of(&db).verify().await.unwrap().problems,
+        []
+    );
 }

@@ -1,7 +1,8 @@
 //! A collection opens only where each shard has the indexes that guard it.
 
+use bucket_ops::{Ops, ProblemKind};
 use bucket_runtime::{
-    Bucket, Outlier, ProblemKind,
+    Bucket, Outlier,
     mongodb::bson::{DateTime, doc},
 };
 
@@ -86,7 +87,7 @@ async fn a_shard_that_could_not_make_its_index_is_found_at_each_opening() {
         let error = Timed::buckets(&db).await.unwrap_err();
         assert!(error.is_several_open(), "{error}");
     }
-    let left = Timed::repair(&db).await.unwrap().left;
+    let left = Ops::<Timed>::of(&db).repair().await.unwrap().left;
     assert!(
         left.iter()
             .all(|left| left.kind == ProblemKind::MissingIndex),
@@ -96,7 +97,7 @@ async fn a_shard_that_could_not_make_its_index_is_found_at_each_opening() {
     for k in 0..20 {
         trades.append(&timed(k, 3)).await.unwrap();
     }
-    assert_eq!(Timed::verify(&db).await.unwrap().problems, []);
+    assert_eq!(Ops::<Timed>::of(&db).verify().await.unwrap().problems, []);
 }
 
 /// G3. Somebody has dropped the index on one shard, bypassing the `mongos`.
@@ -121,7 +122,7 @@ async fn a_shard_that_has_lost_its_index_gets_it_back() {
             trades.append(&timed(k, 2)).await.unwrap();
         }
     }
-    assert_eq!(Timed::verify(&db).await.unwrap().problems, []);
+    assert_eq!(Ops::<Timed>::of(&db).verify().await.unwrap().problems, []);
     for shard in on_shards(&db).await {
         let names = shard.collection::<Timed>("timed").list_index_names().await;
         assert!(names.unwrap().contains(&"bucket_open".to_owned()));

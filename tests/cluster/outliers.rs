@@ -1,5 +1,6 @@
 //! O1 to O5 where parents and extras lie on different shards.
 
+use bucket_ops::OutlierOps;
 use bucket_runtime::{Outlier, mongodb::bson::doc};
 use futures_util::TryStreamExt;
 use tokio::task::JoinSet;
@@ -58,7 +59,10 @@ async fn racing_pushes_to_parents_and_extras_on_several_shards() {
         );
         assert_eq!(parent.get_bool("has_extras"), Ok(true), "O3: {parent}");
     }
-    assert_eq!(Book::verify(&db).await.unwrap().problems, []);
+    assert_eq!(
+        OutlierOps::<Book>::of(&db).verify().await.unwrap().problems,
+        []
+    );
     let extras = documents_on_shards(&db, "extra_books").await;
     assert!(extras.iter().all(|pages| *pages > 0), "{extras:?}");
 }
@@ -79,7 +83,7 @@ async fn parents_that_are_too_large_are_split_across_shards() {
         insert.await.unwrap();
     }
     let books = Book::outliers(&db).await.unwrap();
-    assert_eq!(Book::repair(&db).await.unwrap().left, []);
+    assert_eq!(OutlierOps::<Book>::of(&db).repair().await.unwrap().left, []);
     for id in 0..10 {
         let items: Vec<i64> = books.items(&id).await.unwrap().try_collect().await.unwrap();
         assert_eq!(items, Vec::from_iter(0..30));
@@ -87,5 +91,8 @@ async fn parents_that_are_too_large_are_split_across_shards() {
         let three = Book::FIELDS.buyers.item().eq(3);
         assert_eq!(books.remove_items(&id, three).await.unwrap(), 1);
     }
-    assert_eq!(Book::verify(&db).await.unwrap().problems, []);
+    assert_eq!(
+        OutlierOps::<Book>::of(&db).verify().await.unwrap().problems,
+        []
+    );
 }

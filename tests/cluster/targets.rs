@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bucket_ops::Ops;
 use bucket_runtime::{
     Bucket, Fields, Outlier, Part,
     mongodb::{
@@ -240,7 +241,9 @@ async fn each_call_for_a_key_asks_one_shard() {
         })
         .await;
     profiled
-        .asks(ALL, "verify", async || Timed::verify(&db).await.unwrap())
+        .asks(ALL, "verify", async || {
+            Ops::<Timed>::of(&db).verify().await.unwrap()
+        })
         .await;
     profiled
         .asks(ALL, "append_many of many keys", async || {

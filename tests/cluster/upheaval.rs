@@ -9,6 +9,7 @@ use std::{
     },
 };
 
+use bucket_ops::{Ops, OutlierOps};
 use bucket_runtime::{
     Bucket, Buckets, Outlier, Outliers,
     mongodb::{Database, bson::doc, error::ErrorKind},
@@ -170,6 +171,9 @@ async fn nothing_that_is_stored_is_denied_while_the_cluster_is_resharded_and_cha
         let lost = acknowledged.iter().find(|n| !stored.contains(n));
         assert_eq!(lost, None, "way {way}: acknowledged");
     }
-    assert_eq!(Timed::verify(&db).await.unwrap().problems, []);
-    assert_eq!(Book::verify(&db).await.unwrap().problems, []);
+    assert_eq!(Ops::<Timed>::of(&db).verify().await.unwrap().problems, []);
+    assert_eq!(
+        OutlierOps::<Book>::of(&db).verify().await.unwrap().problems,
+        []
+    );
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bucket_ops::{Ops, OutlierOps};
 use bucket_runtime::{
     Bucket, Outlier,
     mongodb::{
@@ -56,7 +57,7 @@ async fn import_flat(db: &Database) -> Result<()> {
     }))
     .await?;
     let buckets = Numbered::buckets_in(grouped).await?;
-    let moved = buckets
+    let moved = Ops::<Numbered>::in_collection(buckets.collection().clone())
         .import_flat(&flat)
         .sort(doc! { "n": 1 })
         .await?
@@ -80,7 +81,7 @@ async fn split(db: &Database) -> Result<()> {
     };
     parents.insert_one(&book).await?;
     let books = Book::outliers_in(parents, db.collection("extra_books")).await?;
-    Book::repair(db).await?;
+    OutlierOps::<Book>::of(db).repair().await?;
     let parent = books
         .get(&7)
         .await?

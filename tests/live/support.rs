@@ -24,3 +24,11 @@ pub(crate) mod transactions;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod visits;
 pub(crate) mod zoo;
+
+use bucket_ops::Ops;
+use bucket_runtime::{Bucket, Buckets};
+
+/// Operations on the collection of this handle.
+pub(crate) fn ops<T: Bucket>(buckets: &Buckets<T>) -> Ops<T> {
+    Ops::in_collection(buckets.collection().clone())
+}

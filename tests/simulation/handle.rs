@@ -7,9 +7,9 @@ use std::{
     ops::Range,
 };
 
+use bucket_ops::{ImportProgress, Imported, Ops, OutlierOps, Problem};
 use bucket_runtime::{
-    Bucket, Buckets, Fields, Filter, ImportProgress, Imported, NewItem, Ordinal, Outlier, Outliers,
-    Problem, Result,
+    Bucket, Buckets, Fields, Filter, NewItem, Ordinal, Outlier, Outliers, Result,
     action::Watch,
     bson::{DateTime, Document, doc},
     mongodb::{ClientSession, Database},
@@ -153,6 +153,11 @@ pub(crate) trait Handle: Clone + Send + Sync + 'static {
     fn import_lines(&self, _lines: Vec<String>) -> impl Future<Output = Result<Imported>> + Send {
         ready(Ok(Imported::default()))
     }
+}
+
+/// Operations on the collection of this handle.
+fn ops<T: Bucket>(handle: &Buckets<T>) -> Ops<T> {
+    Ops::in_collection(handle.collection().clone())
 }
 
 /// Problems by their kinds, and as text.
@@ -300,18 +305,18 @@ impl<T: Reading> Handle for Buckets<T> {
     }
 
     async fn verify(db: &Database) -> Result<Vec<String>> {
-        Ok(listed(T::verify(db).await?.problems))
+        Ok(listed(Ops::<T>::of(db).verify().await?.problems))
     }
 
     async fn repair(db: &Database) -> Result<Vec<String>> {
-        Ok(listed(T::repair(db).await?.left))
+        Ok(listed(Ops::<T>::of(db).repair().await?.left))
     }
 
     async fn change_capacity(db: &Database, capacity: Capacity) -> Result<()> {
         match capacity {
-            Capacity::Narrow => T::Narrow::change_capacity(db).await,
-            Capacity::First => T::change_capacity(db).await,
-            Capacity::Wide => T::Wide::change_capacity(db).await,
+            Capacity::Narrow => Ops::<T::Narrow>::of(db).change_capacity().await,
+            Capacity::First => Ops::<T>::of(db).change_capacity().await,
+            Capacity::Wide => Ops::<T::Wide>::of(db).change_capacity().await,
         }
     }
 
@@ -324,17 +329,20 @@ impl<T: Reading> Handle for Buckets<T> {
         db: &Database,
         until: impl Future<Output = ()> + Send + 'static,
     ) -> Result<u64> {
-        Moved::migrate_from::<T>(db, T::moved).until(until).await
+        Ops::<Moved>::of(db)
+            .migrate_from::<T>(T::moved)
+            .until(until)
+            .await
     }
 
     async fn import_flat(&self, db: &Database) -> Result<ImportProgress> {
         let flat = db.collection::<Document>("flat");
-        Self::import_flat(self, &flat).await
+        ops(self).import_flat(&flat).await
     }
 
     async fn import_lines(&self, lines: Vec<String>) -> Result<Imported> {
         let lines = lines.into_iter().map(Ok::<_, Infallible>);
-        self.import(iter(lines)).await
+        ops(self).import(iter(lines)).await
     }
 
     async fn load(&self, items: Vec<(i64, i64)>, session: Session<'_>) -> BTreeMap<i64, Told> {
@@ -437,11 +445,11 @@ macro_rules! families {
             }
 
             async fn verify(db: &Database) -> Result<Vec<String>> {
-                Ok(listed($name::verify(db).await?.problems))
+                Ok(listed(OutlierOps::<$name>::of(db).verify().await?.problems))
             }
 
             async fn repair(db: &Database) -> Result<Vec<String>> {
-                Ok(listed($name::repair(db).await?.left))
+                Ok(listed(OutlierOps::<$name>::of(db).repair().await?.left))
             }
 
             async fn load(

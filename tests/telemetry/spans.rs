@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use bucket_ops::Ops;
 use bucket_runtime::{Bucket, mongodb::Database};
 use futures_util::{TryStreamExt, future::try_join_all};
 use opentelemetry::trace::{SpanId, SpanKind, Status};
@@ -58,10 +59,10 @@ async fn each_command_is_below_its_call(db: ObservedDatabase) {
     marks.page(&1, 1).await.unwrap();
     // A transaction, in a task of its own.
     let copy = db.collection::<Mark>("copy");
-    let copy = Mark::buckets_in(copy).await.unwrap();
     let flat = db.collection::<Mark>("flat");
     flat.insert_one(Mark { key: 1, n: 1 }).await.unwrap();
-    copy.import_flat(&flat).await.unwrap();
+    let ops = Ops::<Mark>::in_collection(copy);
+    ops.import_flat(&flat).await.unwrap();
 
     let (ours, mut drivers) = spans_of(&db);
     // The test's own.

@@ -1,6 +1,7 @@
 //! `change-capacity` changes a collection to its struct's capacity.
 
 use bucket_advise::__private::capacity;
+use bucket_ops::Ops;
 use bucket_runtime::Bucket;
 use bucket_runtime::bson::Document;
 use bucket_runtime::mongodb::error::ErrorKind;
@@ -31,7 +32,7 @@ impl Verb for ChangeCapacity {
         let (stored, capacity) = (capacity(&indexes), u64::from(T::SPEC.capacity));
         let Dry { dry_run: is_dry } = self.dry;
         if !is_dry {
-            T::change_capacity(site.db).await?;
+            Ops::<T>::of(site.db).change_capacity().await?;
         }
         let mut options = indexes.iter().filter_map(|index| index.options.as_ref());
         let is_begun = options.any(|options| options.hidden == Some(true));

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use bucket_advise::__private::{Progress, counted};
-use bucket_runtime::action::Export as ExportBuckets;
+use bucket_ops::{Ops, action::Export as ExportBuckets};
 use bucket_runtime::bson::oid::ObjectId;
 use bucket_runtime::bson::{Bson, DateTime, Uuid};
 use bucket_runtime::{Bucket, Field, Filter, Key, field};
@@ -46,10 +46,12 @@ impl Verb for Export {
             return Err(taken.into());
         }
         let key = key::<T>(&self.key)?;
-        let buckets = T::buckets(site.db).create_indexes(false).await?;
+        // An error if the collection is not the struct's.
+        T::buckets(site.db).create_indexes(false).await?;
+        let ops = Ops::<T>::of(site.db);
         let mut export = match &key {
-            Some(key) => buckets.export(key.borrowed()),
-            None => buckets.export_all(),
+            Some(key) => ops.export(key.borrowed()),
+            None => ops.export_all(),
         };
         if let Some(time) = &self.before {
             export = export.holding(before(time, self.time.as_deref())?);

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use bucket_advise::__private::{Progress, counted};
+use bucket_ops::Ops;
 use bucket_runtime::Bucket;
 use clap::Args;
 use futures_util::{Stream, TryStreamExt, stream};
@@ -36,8 +37,7 @@ impl Verb for Import {
             return Ok(Report::new(line, json!({ "lines": found })));
         }
         let progress = Progress::of("buckets");
-        let buckets = T::buckets(site.db).await?;
-        let import = buckets.import(lines);
+        let import = Ops::<T>::of(site.db).import(lines);
         let done = import.on_progress(|at| progress.set(at.lines())).await?;
         let line = format!(
             "stored {} with {}; already there: {}",

@@ -1,6 +1,7 @@
 //! `import-flat` moves a flat collection into buckets.
 
 use bucket_advise::__private::{Progress, counted};
+use bucket_ops::Ops;
 use bucket_runtime::Bucket;
 use bucket_runtime::bson::Document;
 use clap::Args;
@@ -31,13 +32,8 @@ impl Verb for ImportFlat {
     async fn on_buckets<T: Bucket>(&self, site: &Site<'_>) -> Outcome {
         let flat = site.db.collection::<Document>(&self.collection);
         let is_dry = self.dry.dry_run;
-        let buckets = match T::buckets(site.db).create_indexes(!is_dry).await {
-            // Nobody has opened the collection, so no import has begun.
-            Err(error) if is_dry && error.is_index_missing() => T::buckets(site.db).__unopened(),
-            opened => opened?,
-        };
         let (progress, mut listed) = (Progress::of("items"), Vec::new());
-        let import = buckets.import_flat(&flat);
+        let import = Ops::<T>::of(site.db).import_flat(&flat);
         let mut import = import.on_progress(|at| progress.set_of(at.stored, at.found));
         if is_dry || self.skip_unreadable {
             import = import.skip_unreadable(|error| {

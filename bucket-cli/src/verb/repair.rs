@@ -1,6 +1,7 @@
 //! `repair` repairs what needs no guessing.
 
 use bucket_advise::__private::counted;
+use bucket_ops::{Ops, OutlierOps};
 use bucket_runtime::mongodb::Database;
 use bucket_runtime::{Bucket, Outlier, Result};
 use clap::Args;
@@ -50,7 +51,7 @@ impl Repair {
     }
 
     async fn buckets<T: Bucket>(&self, db: &Database) -> Result<Report> {
-        let done = T::repair(db).await?;
+        let done = Ops::<T>::of(db).repair().await?;
         Ok(Report::of_repaired(
             &done.repaired,
             &done.left,
@@ -59,7 +60,10 @@ impl Repair {
     }
 
     async fn outliers<T: Outlier>(&self, db: &Database) -> Result<Report> {
-        let done = T::repair(db).delete_orphans(self.delete_orphans).await?;
+        let done = OutlierOps::<T>::of(db)
+            .repair()
+            .delete_orphans(self.delete_orphans)
+            .await?;
         let mut report = Report::of_repaired(&done.repaired, &done.left, &self.listed);
         report.value["refused"] = json!(done.refused);
         let refused = done

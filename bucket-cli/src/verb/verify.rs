@@ -1,7 +1,8 @@
 //! `verify` lists problems.
 
+use bucket_ops::{Ops, OutlierOps, Problem};
 use bucket_runtime::mongodb::Database;
-use bucket_runtime::{Bucket, Outlier, Problem, Result};
+use bucket_runtime::{Bucket, Outlier, Result};
 use clap::Args;
 
 use super::{Outcome, Site, Verb};
@@ -46,13 +47,13 @@ impl Found {
 }
 
 pub(super) async fn buckets<T: Bucket>(db: &Database, listed: &Listed) -> Result<Found> {
-    let found = T::verify(db).await?;
+    let found = Ops::<T>::of(db).verify().await?;
     let read = [("bucket", found.buckets), ("item", found.items)];
     Ok(Found::new(&read, found.problems, listed))
 }
 
 pub(super) async fn outliers<T: Outlier>(db: &Database, listed: &Listed) -> Result<Found> {
-    let found = T::verify(db).await?;
+    let found = OutlierOps::<T>::of(db).verify().await?;
     let read = [
         ("parent", found.parents),
         ("extras document", found.extras),

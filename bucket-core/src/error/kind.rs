@@ -330,7 +330,7 @@ kinds! { collection;
     }
 
     /// Whether an item of the old collection was changed or removed after
-    /// `Bucket::migrate_from` had copied it.
+    /// `Ops::migrate_from` had copied it.
     pub fn is_migrated_item_changed {
         /// The id of the old bucket.
         OldBucketChanged(id: String) =>
@@ -338,9 +338,9 @@ kinds! { collection;
              or remove items meanwhile, drop the new collection, and migrate again";
     }
 
-    /// Whether the new collection of a `Bucket::migrate_from` does not hold
+    /// Whether the new collection of a `Ops::migrate_from` does not hold
     /// exactly what the old one holds, or the flat collection of an
-    /// `Buckets::import_flat` did not stay as it was.
+    /// `Ops::import_flat` did not stay as it was.
     pub fn is_unverified {
         /// The number of documents when the call began, and of those that the import is done with.
         FlatCollectionChanged { found: u64, taken: u64 } =>

@@ -5,6 +5,7 @@ mod edit;
 mod identity;
 mod index;
 mod shard_key;
+mod stored_key;
 
 use std::ops::Deref;
 
@@ -19,6 +20,7 @@ pub use self::{
     identity::{has_twins, identity, identity_path, twins},
     index::{before_all_windows, open_index_keys},
     shard_key::{allows, hashed, shard_key, window_shard_key},
+    stored_key::{ReadKey, StoredKey, stored_key},
 };
 use crate::{
     error::Kind,

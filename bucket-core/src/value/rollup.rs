@@ -10,7 +10,7 @@
 //! `verify` compares each rollup with the items (`value/rollup/check.rs`). It takes a sum of floats
 //! for right if another order of adding could give it, since batches are added up in groups.
 //! `rebuild_rollups` and `repair` write a rollup on condition that the bucket's array is still the
-//! one that it was computed from (`maintain/verify/rebuild.rs`).
+//! one that it was computed from (`verify/rebuild.rs`).
 
 mod arithmetic;
 pub mod check;

@@ -8,9 +8,11 @@ use crate::write::{combine::Combiner, engine::Engine};
 /// The two collections, the parents that the handle knows to be outliers, and the pushes that wait
 /// in it.
 #[derive(Clone)]
-pub(crate) struct OutlierCollections {
-    pub(crate) parents: Server,
-    pub(crate) extras: Engine,
+pub struct OutlierCollections {
+    /// The parents' collection.
+    pub parents: Server,
+    /// The engine of the extras' collection.
+    pub extras: Engine,
     pub(crate) known: KnownOutliers,
     pub(crate) combiner: Combiner<ParentScope>,
 }

@@ -18,14 +18,16 @@ use bucket_core::{
 };
 use mongodb::bson::{Bson, Document, doc};
 
-pub(crate) use self::{items::OwnItems, total::find_wrong_totals};
+pub(crate) use self::items::OwnItems;
+pub use self::total::find_wrong_totals;
 
 /// One parent, in the form that commands need.
 #[derive(Debug, Clone)]
-pub(crate) struct ParentScope {
-    pub(crate) spec: &'static OutlierSpec,
+pub struct ParentScope {
+    /// The facts about its struct.
+    pub spec: &'static OutlierSpec,
     /// The parent's id as the key of its extras.
-    pub(crate) extras: IndexedScope,
+    pub extras: IndexedScope,
     id: Bson,
 }
 
@@ -49,7 +51,7 @@ impl ParentScope {
     }
 
     /// The parent.
-    pub(crate) fn parent(&self) -> Document {
+    pub fn parent(&self) -> Document {
         doc! { "_id": equality(&self.id) }
     }
 
@@ -109,7 +111,7 @@ impl ParentScope {
 
     /// Counts how many of these items, from the first on, a parent with this length and size can
     /// take.
-    pub(crate) fn count_fitting(&self, length: usize, bytes: usize, elements: &[Bson]) -> usize {
+    pub fn count_fitting(&self, length: usize, bytes: usize, elements: &[Bson]) -> usize {
         let room = (self.spec.threshold as usize).saturating_sub(length);
         let most = room.min(elements.len());
         if self.spec.is_bounded {
@@ -185,7 +187,7 @@ impl ParentScope {
     }
 
     /// Counts the items of the extras: adds up the lengths of their arrays.
-    pub(crate) fn count_extras(&self) -> [Document; 2] {
+    pub fn count_extras(&self) -> [Document; 2] {
         let length = array_length(self.spec.extra_items);
         [
             doc! { "$match": self.extras.all() },
@@ -194,7 +196,7 @@ impl ParentScope {
     }
 
     /// Cuts the parent's array to this length, and flags the parent.
-    pub(crate) fn cut(&self, length: usize) -> Update {
+    pub fn cut(&self, length: usize) -> Update {
         let length = i32::try_from(length).unwrap_or(i32::MAX);
         let keep = doc! { "$each": [], "$slice": length };
         Update::new(
@@ -205,18 +207,18 @@ impl ParentScope {
 
     /// Takes the flag away, so that a cut in the same transaction sets it again. A change stream
     /// would take an update of the array that leaves the flag alone for a push.
-    pub(crate) fn unset_flag(&self) -> Update {
+    pub fn unset_flag(&self) -> Update {
         Update::new(self.parent(), doc! { "$unset": { self.spec.flag: "" } })
     }
 
     /// Flags the parent, full or not.
-    pub(crate) fn set_flag(&self) -> Update {
+    pub fn set_flag(&self) -> Update {
         Update::new(self.parent(), doc! { "$set": { self.spec.flag: true } })
     }
 }
 
 /// The length of an array, 0 where it is missing.
-pub(crate) fn array_length(name: &str) -> Document {
+pub fn array_length(name: &str) -> Document {
     let array = format!("${name}");
     doc! { "$cond": [{ "$isArray": [&array] }, { "$size": &array }, 0] }
 }

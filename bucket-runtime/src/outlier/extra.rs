@@ -14,7 +14,7 @@ use super::Outlier;
 use crate::{Bucket, KeyRef};
 
 /// One item beyond a parent's threshold; only the bucket engine, which stores it, uses this type.
-pub(crate) struct ExtraItem<T: Outlier> {
+pub struct ExtraItem<T: Outlier> {
     pub(crate) parent: T::Id,
     pub(crate) item: T::Item,
     of: PhantomData<fn() -> T>,

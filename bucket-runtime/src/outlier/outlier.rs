@@ -11,14 +11,10 @@ use bucket_core::{
 use mongodb::{Collection, Database, bson::Document};
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{
-    extra::ExtraItem,
-    maintain::{OpenOutliers, RepairOutliers, VerifiedOutliers, verify_outliers},
-};
+use super::{extra::ExtraItem, open::OpenOutliers};
 use crate::{
     Bucket,
-    call::Call,
-    maintain::create::{CreateCollections, NewCollection},
+    open::create::{CreateCollections, NewCollection},
 };
 
 /// The id of a parent as callers pass it: `&2`, `"invisible-cities"`.
@@ -207,100 +203,5 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
         extras: Collection<C>,
     ) -> OpenOutliers<Self> {
         OpenOutliers::new(parents.clone_with_type(), extras.clone_with_type())
-    }
-
-    /// Lists what breaks O2 to O4 in the struct's two collections, and what the struct cannot read:
-    /// parents and items, each as a problem of its own; also
-    /// [`unique`](macro@crate::Outlier#unique) items that stand twice, in a parent, among its
-    /// extras or in both. It also counts what it has read. The collections need not open: extras of
-    /// which a parent has two open documents do not.
-    ///
-    /// It reads all parents and all extras, as the primary has them, in bounded memory. Writers may
-    /// be active; each problem existed at one moment.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`outliers`](Self::outliers) about indexes, or the driver's. Nothing that is stored
-    /// is an error.
-    ///
-    /// ```no_run
-    /// # use bucket_runtime::{Outlier, mongodb::Database};
-    /// # async fn example<Book: Outlier>(db: Database) -> bucket_runtime::Result<()> {
-    /// let verified = Book::verify(&db).await?;
-    /// println!("{} parents, {} items", verified.parents, verified.items);
-    /// for problem in verified.problems {
-    ///     println!("{problem}");
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
-    fn verify(db: &Database) -> Call<'static, VerifiedOutliers> {
-        Self::verify_in(
-            db.collection::<Self>(Self::SPEC.collection),
-            db.collection::<Self>(Self::SPEC.extras),
-        )
-    }
-
-    /// Verifies two collections of your choice, the parents' and the extras'. Otherwise like
-    /// [`verify`](Self::verify).
-    fn verify_in<C: Send + Sync>(
-        parents: Collection<C>,
-        extras: Collection<C>,
-    ) -> Call<'static, VerifiedOutliers> {
-        verify_outliers::<Self>(parents.clone_with_type(), extras.clone_with_type())
-    }
-
-    /// Repairs what [`verify`](Self::verify) finds where that needs no guessing: it repairs the
-    /// extras as [`Bucket::repair`](crate::Bucket::repair) does, splits parents that are too large,
-    /// sets missing flags and corrects totals. It says how many problems of each kind it solved,
-    /// and which are left.
-    ///
-    /// It also takes over extras that another program stored under ids of its own, as the manual's
-    /// commands do: their items move to documents of this library's, behind the parent's own items
-    /// and before those that were pushed since, in the order of the old documents' ids. The old
-    /// documents go, with whatever other fields they have.
-    ///
-    /// A split moves what exceeds the threshold or `max_bytes`. Each parent takes a transaction of
-    /// its own, so every item is in one place whenever the call stops. A parent that cannot be
-    /// split, since two of its items have the same identity, say, stays as it is and is
-    /// [told](crate::RepairedOutliers::refused).
-    ///
-    /// It deletes extras whose parent is gone only with
-    /// [`delete_orphans`](crate::action::RepairOutliers::delete_orphans), and no other item ever.
-    ///
-    /// Writers may be active, and repeating the call does no harm. After a dropped future some
-    /// problems are solved, and a task finishes the current parent.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`verify`](Self::verify), the driver's about a write, and
-    /// [`is_unsupported`](crate::Error::is_unsupported) on a standalone server, which has no
-    /// transactions.
-    ///
-    /// ```no_run
-    /// # use bucket_runtime::{Outlier, mongodb::Database};
-    /// # async fn example<Book: Outlier>(db: Database) -> bucket_runtime::Result<()> {
-    /// let result = Book::repair(&db).await?;
-    /// println!("{:?}", result.repaired); // {TooLarge: 1, NoFlag: 2}
-    /// for problem in result.left {
-    ///     println!("{problem}");
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
-    fn repair(db: &Database) -> RepairOutliers<Self> {
-        Self::repair_in(
-            db.collection::<Self>(Self::SPEC.collection),
-            db.collection::<Self>(Self::SPEC.extras),
-        )
-    }
-
-    /// Repairs two collections of your choice, the parents' and the extras'. Otherwise like
-    /// [`repair`](Self::repair).
-    fn repair_in<C: Send + Sync>(
-        parents: Collection<C>,
-        extras: Collection<C>,
-    ) -> RepairOutliers<Self> {
-        RepairOutliers::new(parents.clone_with_type(), extras.clone_with_type())
     }
 }

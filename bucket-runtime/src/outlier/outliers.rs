@@ -34,7 +34,8 @@ use crate::{
 /// before that. A call that takes several steps is safe to drop between any two of them: what is
 /// stored then obeys O2 to O5. In a transaction of the session, all steps commit together.
 pub struct Outliers<T> {
-    pub(crate) collections: OutlierCollections,
+    #[doc(hidden)]
+    pub collections: OutlierCollections,
     parent: PhantomData<fn() -> T>,
 }
 
@@ -60,7 +61,8 @@ impl<T: Outlier> Outliers<T> {
     const SPEC: &'static OutlierSpec = &T::SPEC;
     const EXTRAS: &'static BucketSpec = &ExtraItem::<T>::SPEC;
 
-    pub(crate) fn new(parents: Server, extras: Engine) -> Self {
+    #[doc(hidden)]
+    pub fn new(parents: Server, extras: Engine) -> Self {
         Self {
             collections: OutlierCollections {
                 parents,
@@ -83,7 +85,8 @@ impl<T: Outlier> Outliers<T> {
     }
 
     /// The parent with this id.
-    pub(crate) fn parent(&self, id: IdRef<'_, T>) -> ParentHandle {
+    #[doc(hidden)]
+    pub fn parent(&self, id: IdRef<'_, T>) -> ParentHandle {
         let part = <(T::Id,)>::parts(id).remove(0);
         let open = self.collections.extras.open;
         ParentHandle {
@@ -93,7 +96,8 @@ impl<T: Outlier> Outliers<T> {
     }
 
     /// The parent with this stored id; an error if the id does not have the struct's type.
-    pub(crate) fn stored_parent(&self, id: &Bson) -> Result<ParentHandle> {
+    #[doc(hidden)]
+    pub fn stored_parent(&self, id: &Bson) -> Result<ParentHandle> {
         let read = T::Id::from_bson(id.clone()).map(|id| self.parent(id.borrowed()));
         let unreadable = || Kind::UnreadableParent(shell(id));
         read.ok_or_else(|| self.collections.parents.target().error(unreadable()))

@@ -26,14 +26,16 @@ use crate::{Error, Result};
 
 /// One parent with its extras.
 #[derive(Clone)]
-pub(crate) struct ParentHandle {
-    pub(crate) collections: OutlierCollections,
-    pub(crate) scope: ParentScope,
+pub struct ParentHandle {
+    /// The collections that hold it.
+    pub collections: OutlierCollections,
+    /// The parent, as commands name it.
+    pub scope: ParentScope,
 }
 
 /// The room that a parent has taken, and whether it is flagged.
 #[derive(Default)]
-pub(crate) struct ParentState {
+pub struct ParentState {
     pub(crate) length: usize,
     pub(crate) flagged: bool,
     /// The parent's size in bytes.
@@ -41,24 +43,24 @@ pub(crate) struct ParentState {
     /// Whether it has no total although the struct keeps one.
     pub(crate) lacks_total: bool,
     /// Those of the identities asked for that its array holds.
-    pub(crate) held: Vec<Bson>,
+    pub held: Vec<Bson>,
 }
 
 impl ParentHandle {
     /// The target of requests to the parents' collection.
-    pub(crate) fn parent(&self) -> Target<'_> {
+    pub fn parent(&self) -> Target<'_> {
         self.collections.parents.target_of(&self.scope.extras)
     }
 
     /// The target of requests to the extras' collection.
-    pub(crate) fn extras(&self) -> Target<'_> {
+    pub fn extras(&self) -> Target<'_> {
         // Spans name the parents' collection.
         self.collections.parents.name_call(Some(&self.scope.extras));
         self.collections.extras.target_of(&self.scope.extras)
     }
 
     /// An error if this document of the extras' collection was stored by another program.
-    pub(crate) fn check_extras_document(&self, row: &RawDocument) -> Result<()> {
+    pub fn check_extras_document(&self, row: &RawDocument) -> Result<()> {
         let extras = &self.scope.extras;
         match row.get_str("_id").is_ok_and(|id| extras.owns(id)) {
             true => Ok(()),
@@ -88,7 +90,7 @@ impl ParentHandle {
     }
 
     /// An error of this crate that concerns the parent.
-    pub(crate) fn error(&self, kind: Kind) -> Error {
+    pub fn error(&self, kind: Kind) -> Error {
         self.parent().error(kind)
     }
 
@@ -130,7 +132,7 @@ impl ParentHandle {
 
     /// An error if two of these items have the same identity, or none, which the unique index takes
     /// for the same one.
-    pub(crate) fn check_twins(&self, elements: &[Bson]) -> Result<()> {
+    pub fn check_twins(&self, elements: &[Bson]) -> Result<()> {
         let Some(field) = self.scope.spec.unique else {
             return Ok(());
         };
@@ -163,7 +165,7 @@ impl ParentHandle {
     }
 
     /// Remembers that the parent is an outlier.
-    pub(crate) fn remember(&self) {
+    pub fn remember(&self) {
         self.collections.known.remember(&self.scope.extras.prefix);
     }
 
@@ -181,7 +183,7 @@ impl ParentHandle {
 
     /// Reads how full the parent is, if it exists, and which of these items' identities its array
     /// holds; for a write, as the primary has it.
-    pub(crate) async fn read_state(
+    pub async fn read_state(
         &self,
         elements: &[Bson],
         for_a_write: bool,
@@ -205,13 +207,13 @@ impl ParentHandle {
 }
 
 /// The identities in a result of the server's.
-pub(crate) fn held(fields: &Document) -> Vec<Bson> {
+pub fn held(fields: &Document) -> Vec<Bson> {
     let held = fields.get_array("held");
     held.map_or_else(|_| Vec::new(), Clone::clone)
 }
 
 /// A number in a result of the server's; 0 if there is none.
-pub(crate) fn number(fields: &Document, name: &str) -> u64 {
+pub fn number(fields: &Document, name: &str) -> u64 {
     let number = fields.get(name).and_then(whole);
     number.and_then(|n| u64::try_from(n).ok()).unwrap_or(0)
 }

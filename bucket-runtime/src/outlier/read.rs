@@ -15,7 +15,7 @@ mod parent;
 mod parent_read;
 mod rows;
 mod stream;
-pub(super) mod unreadable;
+pub(crate) mod unreadable;
 mod watch;
 
 pub use self::{

@@ -13,4 +13,4 @@ mod upsert;
 mod waiting_items;
 
 pub use self::push_many::PushManyError;
-pub(super) use self::push_unique::ITEMS_PER_COMPARISON;
+pub use self::push_unique::ITEMS_PER_COMPARISON;

@@ -220,9 +220,10 @@ impl<'s, T: Bucket, F> Items<'s, T, F> {
         /// first such item ends the stream with an error. They count for [`skip`](Self::skip) and
         /// [`limit`](Self::limit).
         ///
-        /// The stream borrows the closure's borrows. [`verify`](crate::Bucket::verify) lists these
-        /// items by bucket and index, and [`remove_stored`](crate::Buckets::remove_stored) removes
-        /// one.
+        /// The stream borrows the closure's borrows.
+        /// [`verify`](https://docs.rs/bucket-ops/latest/bucket_ops/struct.Ops.html#method.verify)
+        /// lists these items by bucket and index, and
+        /// [`remove_stored`](crate::Buckets::remove_stored) removes one.
         ///
         /// ```no_run
         /// # use bucket_runtime::{Bucket, Buckets, KeyRef};

@@ -30,12 +30,15 @@ use serde::{
 use crate::{Bucket, Error, Result};
 
 /// The part of a stored bucket that a read needs, with elements read as `E`.
-pub(crate) struct StoredBucket<T: Bucket, E = <T as Bucket>::Element> {
-    pub(crate) id: String,
-    pub(crate) key: T::Key,
-    pub(crate) elements: Vec<E>,
+pub struct StoredBucket<T: Bucket, E = <T as Bucket>::Element> {
+    /// Its `_id`.
+    pub id: String,
+    /// The values of its key fields.
+    pub key: T::Key,
+    /// Its items without their key fields.
+    pub elements: Vec<E>,
     /// The elements that could not be read and were left out: the number of elements before each.
-    pub(crate) left_out: Vec<u64>,
+    pub left_out: Vec<u64>,
     pub(crate) sealed: bool,
     /// The totals of the bucket's rollup, if they cover all its items.
     pub(crate) totals: Option<Totals>,
@@ -43,7 +46,7 @@ pub(crate) struct StoredBucket<T: Bucket, E = <T as Bucket>::Element> {
 
 impl<T: Bucket> StoredBucket<T> {
     /// The items, with their key fields.
-    pub(crate) fn into_items(self) -> Vec<T> {
+    pub fn into_items(self) -> Vec<T> {
         let Self { key, elements, .. } = self;
         let items = elements.into_iter();
         items
@@ -72,12 +75,12 @@ impl<T: Bucket, E: OfElement<T>> OfElement<T> for ReadAttempt<E> {
 }
 
 /// An element, or why it cannot be read.
-pub(crate) struct ReadAttempt<E>(pub(crate) Result<E, DriverError>);
+pub struct ReadAttempt<E>(pub(crate) Result<E, DriverError>);
 
 impl<T: Bucket, E> StoredBucket<T, E> {
     /// Whether the bucket belongs to the key. A bucket among the key's ids that does not was stored
     /// by a program that does not know the format.
-    pub(crate) fn is_of(&self, key: &KeyScope) -> bool {
+    pub fn is_of(&self, key: &KeyScope) -> bool {
         let is_own = match key.spec.are_extras {
             true => key.owns(&self.id),
             false => self.id.starts_with(&key.prefix),
@@ -96,7 +99,7 @@ impl<T: Bucket, E> StoredBucket<T, E> {
 
 impl<T: Bucket, E> StoredBucket<T, ReadAttempt<E>> {
     /// Splits the elements into those that can be read and the others.
-    pub(crate) fn sifted(self) -> (StoredBucket<T, E>, Vec<Unreadable>) {
+    pub fn sifted(self) -> (StoredBucket<T, E>, Vec<Unreadable>) {
         let (mut elements, mut unreadable) = (Vec::new(), Vec::new());
         for (place, ReadAttempt(element)) in (0..).zip(self.elements) {
             match element {
@@ -185,7 +188,7 @@ pub(crate) fn not_a_document(item: &RawField<'_>) -> DriverError {
 }
 
 /// A bucket whose elements are read one by one.
-pub(crate) type Attempted<T, E = <T as Bucket>::Element> = StoredBucket<T, ReadAttempt<E>>;
+pub type Attempted<T, E = <T as Bucket>::Element> = StoredBucket<T, ReadAttempt<E>>;
 
 /// Reads the bucket without its unreadable elements and reports each of them; `error` says why the
 /// bucket could not be read as a whole.
@@ -205,7 +208,7 @@ fn sift<T: Bucket, E: OfElement<T>>(
 }
 
 /// The next bucket. Unreadable elements are an error, unless a callback takes them.
-pub(crate) async fn next_bucket<T: Bucket, E: OfElement<T>>(
+pub async fn next_bucket<T: Bucket, E: OfElement<T>>(
     rows: &mut DocumentCursor<'_, StoredBucket<T, E>>,
     on_unreadable: Option<&mut OnUnreadable<'_>>,
 ) -> Result<Option<StoredBucket<T, E>>> {
@@ -215,7 +218,7 @@ pub(crate) async fn next_bucket<T: Bucket, E: OfElement<T>>(
 
 /// The next bucket, and what a function takes of its bytes. Unreadable elements are an error,
 /// unless a callback takes them.
-pub(crate) async fn next_bucket_and<T: Bucket, E: OfElement<T>, X>(
+pub async fn next_bucket_and<T: Bucket, E: OfElement<T>, X>(
     rows: &mut DocumentCursor<'_, StoredBucket<T, E>>,
     on_unreadable: Option<&mut OnUnreadable<'_>>,
     take: impl Fn(&RawDocument) -> X,

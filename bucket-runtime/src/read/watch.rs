@@ -54,9 +54,11 @@ impl<T: Bucket> Buckets<T> {
     /// appended in between are then in both.
     ///
     /// Edits, removals and deletions give no items. Items that move into a new bucket count as new:
-    /// by [`import_flat`](Self::import_flat), by `append_many`, or by a transaction of your own
-    /// that moves them. The first item that a command of your own appends to an empty bucket, which
-    /// no call leaves open, does not come: its event could as well be that of a removal.
+    /// by
+    /// [`import_flat`](https://docs.rs/bucket-ops/latest/bucket_ops/struct.Ops.html#method.import_flat),
+    /// by `append_many`, or by a transaction of your own that moves them. The first item that a
+    /// command of your own appends to an empty bucket, which no call leaves open, does not come:
+    /// its event could as well be that of a removal.
     ///
     /// It uses the server's change streams, so it needs a replica set or a sharded cluster, and it
     /// gives what a majority has. The server sends only this key's events. Events are documents: an

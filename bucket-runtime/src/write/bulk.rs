@@ -13,7 +13,7 @@
 //! then refuses the planned buckets from there on, and the load plans them again. In a window, a
 //! refused id has the same effect. With the ordinals `{date}` and `{date:millis}` the load inserts
 //! the last bucket first, with room left: while it is open, the index lets nobody open another.
-//! `maintain/transfer/` writes up to a thousand buckets in one transaction, together with a record
+//! `bucket-ops` writes up to a thousand buckets in one transaction, together with a record
 //! of its progress.
 
 mod buffer;
@@ -37,7 +37,7 @@ use mongodb::{ClientSession, bson::DateTime};
 
 pub use self::failed::{AppendManyError, FailedItem};
 use self::{buffer::LoadBuffer, in_session::LoadInSession};
-pub(crate) use self::{commands::Commands, key_items::KeyItems};
+pub use self::{commands::Commands, key_items::KeyItems};
 use crate::{
     Bucket, Buckets, Result,
     write::{engine::Engine, item::UntypedItem},
@@ -241,7 +241,7 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
 }
 
 /// An error if no bucket can start at the item's time, or a value is too long.
-pub(crate) fn check(engine: &Engine, item: &dyn UntypedItem) -> Result<()> {
+pub fn check(engine: &Engine, item: &dyn UntypedItem) -> Result<()> {
     let fits = |time: &DateTime| id::fits(item.spec().id.ordinal, time.timestamp_millis());
     let kind = match item.check_lengths() {
         Err(kind) => kind,

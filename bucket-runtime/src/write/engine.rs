@@ -16,7 +16,8 @@ use bucket_core::{
 use mongodb::ClientSession;
 use tokio::time::Instant;
 
-pub(crate) use self::batch::{Batch, COMMAND_BYTES, Carried, SendMode};
+pub use self::batch::{Batch, COMMAND_BYTES};
+pub(crate) use self::batch::{Carried, SendMode};
 use self::{memory::Memory, open_locks::OpenLocks};
 pub(crate) use crate::write::item::Entry;
 use crate::{Result, write::appended::Appended};
@@ -24,20 +25,22 @@ pub(crate) use bucket_core::{protocol::newest_bucket::NewestBucket, server::paus
 
 /// The most tries of one append. Each failed try means that another writer opened a bucket first,
 /// so only a runaway loop reaches a hundred.
-pub(crate) const TRIES: u32 = 100;
+pub const TRIES: u32 = 100;
 
 /// The buckets of one collection, for writing.
 #[derive(Debug, Clone)]
-pub(crate) struct Engine {
-    pub(crate) server: Server,
+pub struct Engine {
+    /// The collection.
+    pub server: Server,
     open_locks: OpenLocks,
     memory: Memory,
     /// The open index, whose name stands for the capacity.
-    pub(crate) open: OpenIndex,
+    pub open: OpenIndex,
 }
 
 impl Engine {
-    pub(crate) fn new(server: Server, open: OpenIndex) -> Self {
+    /// The engine of a collection with this open index.
+    pub fn new(server: Server, open: OpenIndex) -> Self {
         Self {
             open,
             server,
@@ -48,7 +51,7 @@ impl Engine {
 
     /// Sends the items in order until all are stored or a command is refused. The batch then holds
     /// the items that are left.
-    pub(crate) async fn append<W>(
+    pub async fn append<W>(
         &self,
         batch: &mut Batch<W>,
         mut session: Option<&mut ClientSession>,
@@ -149,7 +152,7 @@ impl Engine {
 
     /// An error unless the open index is there, for what inserts whole buckets, which name no
     /// index. One round trip.
-    pub(crate) async fn check_index(&self) -> Result<()> {
+    pub async fn check_index(&self) -> Result<()> {
         let tried = self.server.try_hint(self.open.name).await;
         tried.map_err(|error| self.server.target().write_error(error))
     }
@@ -219,7 +222,7 @@ impl Engine {
     }
 
     /// One key, for requests and their errors.
-    pub(crate) fn target_of<'c>(&'c self, scope: &'c KeyScope) -> Target<'c> {
+    pub fn target_of<'c>(&'c self, scope: &'c KeyScope) -> Target<'c> {
         self.server.target_of(scope)
     }
 }

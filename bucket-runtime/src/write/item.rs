@@ -25,7 +25,7 @@ use crate::{Bucket, Error, read::stored_bucket::read_element};
 
 /// An item in the form in which it is sent.
 #[derive(Debug, Clone)]
-pub(crate) struct Entry {
+pub struct Entry {
     pub(crate) element: Bson,
     /// The size of the element in bytes.
     pub(crate) size: usize,
@@ -51,7 +51,8 @@ impl From<Bson> for Entry {
 }
 
 /// An item of any struct, so that whatever stores items is compiled once for all structs.
-pub(crate) trait UntypedItem: Send + Sync {
+pub trait UntypedItem: Send + Sync {
+    /// The facts about its struct.
     fn spec(&self) -> &'static BucketSpec;
 
     /// The item's key, or its window of the key.
@@ -60,11 +61,13 @@ pub(crate) trait UntypedItem: Send + Sync {
     /// Writes [`KeyScope::prefix`] of the item's scope, but faster than by making the scope.
     fn write_prefix(&self, out: &mut String);
 
+    /// The time of the item.
     fn time(&self) -> Option<DateTime>;
 
     /// An error if the value of some field is longer than its `max_len`.
     fn check_lengths(&self) -> Result<(), Kind>;
 
+    /// The values of the fields that its rollup covers.
     fn rollup_values(&self) -> Vec<Option<Bson>>;
 
     /// The item's fields other than key fields, as they are written.
@@ -123,7 +126,7 @@ impl<T: Bucket> UntypedItem for T {
 }
 
 /// Items of any struct, by index.
-pub(crate) trait UntypedItems: Send + Sync {
+pub trait UntypedItems: Send + Sync {
     fn item(&self, index: usize) -> &dyn UntypedItem;
 
     /// The elements of these items, as an array.
@@ -187,7 +190,7 @@ pub(crate) fn entry(
 }
 
 /// The element as it is stored, or an error if it may not be stored.
-pub(crate) fn stored_element(
+pub fn stored_element(
     item: &dyn UntypedItem,
     scope: &IndexedScope,
     fail: &dyn Fn(Kind) -> Error,
@@ -221,7 +224,7 @@ pub(crate) fn check_identity(spec: &BucketSpec, element: &Bson) -> Result<(), Re
 }
 
 /// The identity of the item within its key, as it is stored.
-pub(crate) fn identity(item: &dyn UntypedItem, field: &str) -> Option<Bson> {
+pub fn identity(item: &dyn UntypedItem, field: &str) -> Option<Bson> {
     let element = item.element().ok()?;
     let value = match field {
         WHOLE_ITEM => element.value(),
@@ -232,7 +235,7 @@ pub(crate) fn identity(item: &dyn UntypedItem, field: &str) -> Option<Bson> {
 
 /// Whether the server compares the value as a whole: it compares each element of an array, and
 /// treats a null like a missing field.
-pub(crate) fn is_single(identity: &Bson) -> bool {
+pub fn is_single(identity: &Bson) -> bool {
     !matches!(
         identity,
         Bson::Null

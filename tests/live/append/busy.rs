@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use bucket_ops::Ops;
 use bucket_runtime::{Bucket, Buckets};
 
 use crate::{
@@ -51,7 +52,7 @@ async fn neighbours<T: Tick>(db: &Live) {
         append(&ticks, items).await;
         items += 1;
     }
-    assert_eq!(T::verify(db).await.unwrap().problems, []);
+    assert_eq!(Ops::<T>::of(db).verify().await.unwrap().problems, []);
     assert_eq!(ticks.count(&K).await.unwrap() as i64, items);
 
     ticks.remove_key(&K).await.unwrap();

@@ -15,6 +15,7 @@ use futures_util::{TryStreamExt, future::try_join_all};
 use rand::Rng;
 
 use crate::support::database::{Live, documents, fresh, items, number};
+use crate::support::ops;
 
 /// An item with as many bytes as a test needs.
 trait Item: Bucket<Key = (i64,)> + Clone + PartialEq + std::fmt::Debug {
@@ -337,7 +338,7 @@ async fn imported_buckets_keep_within_their_bytes(db: Live) {
         };
         flat.insert_many(all.iter().map(document)).await.unwrap();
         let buckets = T::buckets(db).await.unwrap();
-        buckets.import_flat(&flat).await.unwrap();
+        ops(&buckets).import_flat(&flat).await.unwrap();
         bounded(&buckets).await;
         for key in 0..3 {
             let of_key = all.iter().filter(|item| item.place().1 % 3 == key);

@@ -1,5 +1,6 @@
 //! Handles that take the collection's capacity, which is greater than the struct's, keep buckets within their size limit.
 
+use bucket_ops::Ops;
 use bucket_runtime::{
     Bucket,
     mongodb::bson::{DateTime, doc},
@@ -39,7 +40,7 @@ macro_rules! notes {
             #[bucket_testkit::test]
             async fn a_bucket_keeps_within_its_bytes_though_more_items_may_follow(db: Live) {
                 let _ = Ten::buckets(&db).await.unwrap();
-                Forty::change_capacity(&db).await.unwrap();
+                Ops::<Forty>::of(&db).change_capacity().await.unwrap();
                 let notes = Ten::buckets(&db).stored_capacity(true).await.unwrap();
                 let all: Vec<_> = (0..60).map(|n| note(n % 26)).collect();
                 for note in &all[..20] {

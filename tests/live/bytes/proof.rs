@@ -10,6 +10,7 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 
 use crate::support::database::{Live, Recorded, items, number};
+use crate::support::ops;
 
 /// Long field names, and values as large as possible. The items are of 1969, and must not expire beside the test.
 #[derive(Debug, Clone, PartialEq, Bucket)]
@@ -190,7 +191,7 @@ async fn a_flat_document_that_is_too_long_stops_an_import(db: Live) {
     ];
     flat.insert_many(documents).await.unwrap();
     let notes = Note::buckets(&db).await.unwrap();
-    let error = notes.import_flat(&flat).await.unwrap_err();
+    let error = ops(&notes).import_flat(&flat).await.unwrap_err();
     let text = error.to_string();
     assert!(
         error.is_deserialize() && text.contains("`max_len`"),
@@ -199,7 +200,7 @@ async fn a_flat_document_that_is_too_long_stops_an_import(db: Live) {
     flat.update_one(doc! { "n": 2 }, doc! { "$set": { "title": "shorter" } })
         .await
         .unwrap();
-    notes.import_flat(&flat).await.unwrap();
+    ops(&notes).import_flat(&flat).await.unwrap();
     assert_eq!(
         items(&notes, "user").await,
         [note("short", 1), note("shorter", 2)]

@@ -13,6 +13,7 @@ use std::{
     time::Duration,
 };
 
+use bucket_ops::Ops;
 use bucket_runtime::{Bucket, Buckets, Filter, mongodb::Database};
 use rand::Rng;
 use tokio::time::timeout;
@@ -123,7 +124,9 @@ async fn as_in_a_vec<T: Note>(db: &Database) {
     let removed = notes.remove_all_items(Filter::default()).await.unwrap();
     assert_eq!(removed, all as u64);
     assert_eq!(checked(&notes).await, Stored::new());
-    let problems = T::verify_in(notes.collection().clone()).await;
+    let problems = Ops::<T>::in_collection(notes.collection().clone())
+        .verify()
+        .await;
     assert_eq!(problems.unwrap().problems, []);
 }
 
@@ -180,7 +183,7 @@ macro_rules! wide {
                     assert_eq!(removed, (before - model.len()) as u64);
                     assert_eq!(items(&all, &1).await, model);
                 }
-                let problems = Self::verify_in(all.collection().clone()).await;
+                let problems = Ops::<Self>::in_collection(all.collection().clone()).verify().await;
                 assert_eq!(problems.unwrap().problems, []);
             }
         }

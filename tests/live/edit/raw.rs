@@ -2,8 +2,9 @@
 
 use std::convert::Infallible;
 
+use bucket_ops::{OutlierOps, ProblemKind};
 use bucket_runtime::{
-    Bucket, Outlier, ProblemKind,
+    Bucket, Outlier,
     bson::{
         Binary, Bson, DateTime, Document, RawDocumentBuf, Timestamp, doc, oid::ObjectId,
         spec::BinarySubtype,
@@ -13,6 +14,7 @@ use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 
 use crate::support::database::{Live, items};
+use crate::support::ops;
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[bucket(collection = "raw_notes", id = "{owner}_{#}", capacity = 10)]
@@ -217,7 +219,7 @@ async fn payloads_stay_as_they_are_when_a_parent_is_split(db: Live) {
     let parent = doc! { "_id": 1, "buyers": payloads() };
     parents.insert_one(parent).await.unwrap();
     let books = Book::outliers(&db).await.unwrap();
-    let repaired = Book::repair(&db).await.unwrap();
+    let repaired = OutlierOps::<Book>::of(&db).repair().await.unwrap();
     assert_eq!(repaired.repaired, [(ProblemKind::TooLarge, 1)].into());
     let kept = elements(&stored(&db, "raw_books").await[0], "buyers");
     let extras = stored(&db, books.extras_collection().name()).await;
@@ -242,11 +244,11 @@ async fn payloads_leave_and_come_back_byte_for_byte(db: Live) {
     append(&db, all, i64::from).await;
     let notes = Note::buckets(&db).await.unwrap();
     let before = stored(&db, "raw_notes").await;
-    let lines = notes.export_all().await.unwrap();
+    let lines = ops(&notes).export_all().await.unwrap();
     let lines: Vec<String> = lines.try_collect().await.unwrap();
     let raw = db.collection::<Document>("raw_notes");
     raw.delete_many(doc! {}).await.unwrap();
-    let imported = notes.import(lines_of(&lines)).await.unwrap();
+    let imported = ops(&notes).import(lines_of(&lines)).await.unwrap();
     assert_eq!(imported.refused, []);
     assert_eq!(stored(&db, "raw_notes").await, before);
 
@@ -254,7 +256,7 @@ async fn payloads_leave_and_come_back_byte_for_byte(db: Live) {
     let emptied = doc! { "$set": { "items": [], "count": 0 } };
     let emptied = raw.update_many(doc! {}, emptied).await.unwrap();
     assert_eq!(emptied.modified_count, before.len() as u64);
-    let imported = notes.import(lines_of(&lines)).await.unwrap();
+    let imported = ops(&notes).import(lines_of(&lines)).await.unwrap();
     assert_eq!(imported.refused, []);
     assert_eq!(imported.items, before.len() as u64);
     let of = |buckets: &[RawDocumentBuf]| -> Vec<Bson> {
@@ -278,12 +280,12 @@ async fn a_name_twice_is_exported_and_its_line_is_listed(db: Live) {
     let raw = db.collection::<RawDocumentBuf>("raw_notes");
     let id = doc! { "_id": first.get_str("_id").unwrap() };
     raw.replace_one(id, &twice).await.unwrap();
-    let lines = notes.export_all().await.unwrap();
+    let lines = ops(&notes).export_all().await.unwrap();
     let lines: Vec<String> = lines.try_collect().await.unwrap();
     assert_eq!(lines.len(), 2);
 
     raw.delete_many(doc! {}).await.unwrap();
-    let imported = notes.import(lines_of(&lines)).await.unwrap();
+    let imported = ops(&notes).import(lines_of(&lines)).await.unwrap();
     let [refused] = &imported.refused[..] else {
         panic!("{imported:?}");
     };

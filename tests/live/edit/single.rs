@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use bucket_ops::Ops;
 use bucket_runtime::{
     Bucket, Buckets,
     mongodb::{
@@ -106,7 +107,9 @@ async fn as_a_list_would<T: Note>(db: &Database, steps: &[Step]) {
         }
     }
     let stored = checked(&notes).await;
-    let problems = T::verify_in(notes.collection().clone()).await;
+    let problems = Ops::<T>::in_collection(notes.collection().clone())
+        .verify()
+        .await;
     assert_eq!(problems.unwrap().problems, []);
     for owner in 1..3 {
         let list = lists.remove(&owner).unwrap_or_default();

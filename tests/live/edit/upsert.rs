@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bucket_ops::Ops;
 use bucket_runtime::{
     Bucket, Buckets, Filter, Identified, Key,
     Upserted::{self, Appended, Replaced},
@@ -92,7 +93,9 @@ async fn created<T: Order>(db: &Database) -> Buckets<T> {
 
 /// The state of each order of both customers, with G2 and G3 checked.
 async fn states<T: Order>(orders: &Buckets<T>) -> BTreeMap<(i64, i64), i32> {
-    let problems = T::verify_in(orders.collection().clone()).await;
+    let problems = Ops::<T>::in_collection(orders.collection().clone())
+        .verify()
+        .await;
     assert_eq!(problems.unwrap().problems, []);
     let mut found = BTreeMap::new();
     for customer in [0, 1] {
@@ -316,6 +319,8 @@ async fn large_items_and_small_ones_replace_each_other(db: Live) {
     let found = items(&large, &1).await;
     let found = found.into_iter().map(|item| (item.n, item.text.len()));
     assert_eq!(BTreeMap::from_iter(found), model);
-    let problems = Large::verify_in(large.collection().clone()).await;
+    let problems = Ops::<Large>::in_collection(large.collection().clone())
+        .verify()
+        .await;
     assert_eq!(problems.unwrap().problems, []);
 }

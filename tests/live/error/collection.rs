@@ -1,6 +1,7 @@
 //! The errors of a collection that is not as it should be; and following the advice in each error's
 //! text helps.
 
+use bucket_ops::Ops;
 use bucket_runtime::{
     Bucket, Buckets, Error,
     mongodb::{
@@ -101,7 +102,7 @@ async fn change_capacity<Old: Entry, New: Entry>(db: &Database) {
     let new = New::buckets(db).stored_capacity(true).await.unwrap();
     append(&new, "few", [3]).await.unwrap();
 
-    New::change_capacity(db).await.unwrap();
+    Ops::<New>::of(db).change_capacity().await.unwrap();
     let new = New::buckets(db).await.unwrap();
     for (k, n) in [("many", 23), ("full", 10), ("most", 7), ("few", 4)] {
         append(&new, k, n..n + 30).await.unwrap();

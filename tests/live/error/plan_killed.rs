@@ -1,6 +1,7 @@
 //! The server ends a plan whose index was dropped, or changed by the first array in it (QueryPlanKilled):
 //! what is safe to repeat is repeated, and what is not is in doubt.
 
+use bucket_ops::Ops;
 use bucket_runtime::{
     Bucket,
     mongodb::{Database, bson::doc},
@@ -43,7 +44,7 @@ async fn a_read_is_sent_again() {
     killed().await;
     assert!(on.books.get_all(&2).await.unwrap().is_some());
     killed().await;
-    assert_eq!(Mark::verify(&on.db).await.unwrap().problems, []);
+    assert_eq!(Ops::<Mark>::of(&on.db).verify().await.unwrap().problems, []);
 }
 
 /// Each call stores its items once, and says that nothing is stored only where nothing is.
@@ -82,7 +83,7 @@ async fn a_write_is_sent_again_or_in_doubt() {
         found.dedup();
         assert_eq!(found.len(), all, "stored twice");
     }
-    assert_eq!(Mark::verify(&on.db).await.unwrap().problems, []);
+    assert_eq!(Ops::<Mark>::of(&on.db).verify().await.unwrap().problems, []);
 }
 
 /// The driver resumes only after errors that the server labels; MongoDB 9.0 may send this one after an

@@ -1,6 +1,7 @@
 //! A standalone server, which has no retryable writes: everything works, nothing is repeated, and an
 //! append that was cut off is reported as maybe stored.
 
+use bucket_ops::{Ops, OutlierOps};
 use bucket_runtime::{
     Bucket, Buckets, Outlier,
     mongodb::{
@@ -15,6 +16,7 @@ use bucket_testkit::{
     Proxy, Server,
 };
 
+use crate::support::ops;
 use crate::{
     append::combine::support::{
         Mark, NOON, Numbered10, Seconds10, assert_stored, at_rest, together,
@@ -113,7 +115,10 @@ async fn the_capacity_changes_on_a_standalone_server(standalone: &'static Server
     for n in 0..4 {
         old.append(&Seconds3::new(1, n)).await.unwrap();
     }
-    ticks::Seconds10::change_capacity(&db).await.unwrap();
+    Ops::<ticks::Seconds10>::of(&db)
+        .change_capacity()
+        .await
+        .unwrap();
     let error = old.append(&Seconds3::new(1, 4)).await.unwrap_err();
     assert!(
         error.is_index_missing() && !error.is_maybe_stored(),
@@ -123,7 +128,14 @@ async fn the_capacity_changes_on_a_standalone_server(standalone: &'static Server
     for n in 4..24 {
         new.append(&Tick::new(1, n)).await.unwrap();
     }
-    assert_eq!(ticks::Seconds10::verify(&db).await.unwrap().problems, []);
+    assert_eq!(
+        Ops::<ticks::Seconds10>::of(&db)
+            .verify()
+            .await
+            .unwrap()
+            .problems,
+        []
+    );
     let items = crate::support::database::items(&new, &1).await;
     assert!(items.iter().map(Tick::n).eq(0..24));
 }
@@ -138,13 +150,13 @@ async fn what_needs_a_replica_set_says_so_and_sends_nothing(standalone: &'static
     let flat = db.collection::<Document>("flat");
     record.take();
     let refused = [
-        marks.import_flat(&flat).await.err(),
-        marks.import_flat(&flat).dry_run(true).await.err(),
+        ops(&marks).import_flat(&flat).await.err(),
+        ops(&marks).import_flat(&flat).dry_run(true).await.err(),
         marks.watch(&1).await.err(),
         marks.watch_all().await.err(),
         albums.watch(&1).await.err(),
         albums.watch_all().await.err(),
-        Album::repair(&db).await.err(),
+        OutlierOps::<Album>::of(&db).repair().await.err(),
         Seconds10::create_collection(&db).sharded().await.err(),
     ];
     for error in refused {

@@ -1,6 +1,7 @@
 //! Documents that cannot be read: nothing is lost, other keys are unaffected, and the error says where
 //! to look.
 
+use bucket_ops::Ops;
 use bucket_runtime::{
     Bucket, Buckets, Error,
     mongodb::bson::{Bson, DateTime, Document, doc},
@@ -157,7 +158,11 @@ async fn a_document_without_the_key_is_not_read_as_the_keys_and_is_listed(db: Li
         assert!(texts.latest("bad").await.unwrap().is_none(), "{other}");
         assert_eq!(items(&texts, "bad").await, [], "{other}");
         assert_eq!(texts.count("bad").await.unwrap(), 0, "{other}");
-        assert_ne!(Text::verify(&db).await.unwrap().problems, [], "{other}");
+        assert_ne!(
+            Ops::<Text>::of(&db).verify().await.unwrap().problems,
+            [],
+            "{other}"
+        );
         let all = texts.collection().delete_many(doc! {}).await.unwrap();
         assert_eq!(all.deleted_count, 1);
     }

@@ -14,6 +14,7 @@ use std::{
     time::Duration,
 };
 
+use bucket_ops::Ops;
 use bucket_runtime::{
     Appended, Buckets,
     mongodb::{Database, bson::Document},
@@ -195,8 +196,8 @@ async fn up_and_down<A: Entry, B: Entry>(db: Database, seed: u64, stop: Arc<Atom
         let dropped = random.random_range(0..3) == 0;
         let limit = dropped.then(|| random.random_range(0..60_000));
         let called = match down {
-            true => called(B::change_capacity(&db), limit).await,
-            false => called(A::change_capacity(&db), limit).await,
+            true => called(Ops::<B>::of(&db).change_capacity(), limit).await,
+            false => called(Ops::<A>::of(&db).change_capacity(), limit).await,
         };
         if let Some(now) = snapshot(&db.collection::<Document>(A::SPEC.collection)).await {
             let (least, most) = (B::SPEC.capacity.into(), A::SPEC.capacity.into());
@@ -239,7 +240,7 @@ async fn life<A: Entry, B: Entry>(db: &Database, validated: bool) {
     let alone = A::buckets(db).combine(false).await.unwrap();
     let mut first = Writer::new(db, alone, 1);
     first.load(100).await;
-    B::change_capacity(db).await.unwrap();
+    Ops::<B>::of(db).change_capacity().await.unwrap();
     let small = B::buckets(db).await.unwrap();
 
     let stop = Arc::new(AtomicBool::new(false));
@@ -261,10 +262,10 @@ async fn life<A: Entry, B: Entry>(db: &Database, validated: bool) {
 
     // Whichever capacity was the last. No bucket grows above the lower one; larger ones stay as they are.
     let most = A::SPEC.capacity.into();
-    A::change_capacity(db).await.unwrap();
+    Ops::<A>::of(db).change_capacity().await.unwrap();
     model.agrees::<A>(db, most).await;
     let before = in_order(&large).await;
-    B::change_capacity(db).await.unwrap();
+    Ops::<B>::of(db).change_capacity().await.unwrap();
     model.agrees::<B>(db, most).await;
     let mut after = in_order(&small).await;
     // An append that was dropped may still be carried out on a slow machine.

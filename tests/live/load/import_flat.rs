@@ -7,8 +7,9 @@ mod told;
 
 use std::{collections::BTreeMap, time::Duration};
 
+use bucket_ops::{ImportProgress, Ops};
 use bucket_runtime::{
-    Bucket, Buckets, ImportProgress,
+    Bucket, Buckets,
     mongodb::{
         Collection, Database,
         bson::{Bson, DateTime, Document, doc},
@@ -20,6 +21,7 @@ use rand::seq::SliceRandom;
 use crate::support::database::{
     Live, Record, Recorded, dense_buckets, documents, fresh, ids, items, server,
 };
+use crate::support::ops;
 
 const URI: &str = "BUCKET_TESTS_IMPORT";
 
@@ -149,7 +151,7 @@ async fn imports<T: Ride>(db: &Database) {
     let before = documents(&flat_of(db)).await;
     let buckets = fresh::<T>(db).await;
     let mut seen: Vec<ImportProgress> = Vec::new();
-    let mut import_flat = buckets.import_flat(&flat_of(db));
+    let mut import_flat = ops(&buckets).import_flat(&flat_of(db));
     if T::SPEC.time.is_none() {
         import_flat = import_flat.sort(doc! { "at": 1 });
     }
@@ -196,12 +198,14 @@ async fn the_importing_process() {
 async fn import_until_killed<T: Ride>(db: &Database) {
     let buckets = T::buckets(db).await.unwrap();
     let mut left = rand::random_range(2..4);
-    let import_flat = buckets.import_flat(&flat_of(db)).on_progress(move |_| {
-        left -= 1;
-        if left == 0 {
-            std::process::abort();
-        }
-    });
+    let import_flat = ops(&buckets)
+        .import_flat(&flat_of(db))
+        .on_progress(move |_| {
+            left -= 1;
+            if left == 0 {
+                std::process::abort();
+            }
+        });
     import_flat.await.unwrap();
 }
 
@@ -225,7 +229,7 @@ async fn import_in_a_process_that_is_killed(db: &str) {
 async fn import_that_is_dropped<T: Ride>(buckets: &Buckets<T>, flat: &Collection<Document>) {
     let (reports, moment) = (rand::random_range(1..3), rand::random_range(0..30));
     let (report, mut reported) = tokio::sync::mpsc::unbounded_channel();
-    let import_flat = buckets.import_flat(flat).on_progress(move |at| {
+    let import_flat = ops(buckets).import_flat(flat).on_progress(move |at| {
         let _ = report.send(at.stored);
     });
     let dropped = async {
@@ -257,14 +261,14 @@ async fn is_taken_up<T: Ride>(db: &Database) {
     let buckets = fresh::<T>(db).await;
     import_that_is_dropped(&buckets, &flat_of(db)).await;
     import_in_a_process_that_is_killed(db.name()).await;
-    let before = buckets
+    let before = ops(&buckets)
         .import_flat(&flat_of(db))
         .dry_run(true)
         .await
         .unwrap();
     assert!(before.stored > 0, "no import was interrupted");
     let mut first = None;
-    let import_flat = buckets.import_flat(&flat_of(db)).on_progress(|at| {
+    let import_flat = ops(&buckets).import_flat(&flat_of(db)).on_progress(|at| {
         first.get_or_insert(at.stored);
     });
     let done = import_flat.await.unwrap();
@@ -286,20 +290,20 @@ async fn a_target_that_holds_one_of_the_keys_is_refused_before_anything_is_writt
             .unwrap();
     }
     let before = ids(&buckets).await;
-    let planned = buckets
+    let planned = ops(&buckets)
         .import_flat(&flat_of(&db))
         .dry_run(true)
         .await
         .unwrap();
     assert_eq!((planned.found, planned.stored), (100, 0));
     assert_eq!(ids(&buckets).await, before);
-    buckets.import_flat(&flat_of(&db)).await.unwrap();
+    ops(&buckets).import_flat(&flat_of(&db)).await.unwrap();
 
     let before = ids(&buckets).await;
     let flat = flat_of(&db);
     let refused = [
-        buckets.import_flat(&flat).await,
-        buckets.import_flat(&flat).dry_run(true).await,
+        ops(&buckets).import_flat(&flat).await,
+        ops(&buckets).import_flat(&flat).dry_run(true).await,
     ];
     let said = "if an earlier call has ended, they are its own, and nothing is left to do";
     let [ended, planned] = refused.map(Result::unwrap_err);
@@ -311,7 +315,7 @@ async fn a_target_that_holds_one_of_the_keys_is_refused_before_anything_is_writt
     assert_eq!(ids(&buckets).await, before);
     // An empty source has nothing to ask.
     flat.delete_many(doc! {}).await.unwrap();
-    assert_eq!(buckets.import_flat(&flat).await.unwrap().found, 0);
+    assert_eq!(ops(&buckets).import_flat(&flat).await.unwrap().found, 0);
 }
 
 #[bucket_testkit::test]
@@ -327,12 +331,12 @@ async fn a_flat_document_that_is_no_item_is_named_and_once_corrected_it_goes_on(
         let good = flat.find_one(doc! { "_id": 77 }).await.unwrap().unwrap();
         let spoil = doc! { "$set": { field: wrong } };
         flat.update_one(doc! { "_id": 77 }, spoil).await.unwrap();
-        let error = buckets.import_flat(&flat).await.unwrap_err();
+        let error = ops(&buckets).import_flat(&flat).await.unwrap_err();
         assert!(error.is_deserialize(), "{error}");
         assert!(error.to_string().contains("77"), "{error}");
         flat.replace_one(doc! { "_id": 77 }, good).await.unwrap();
     }
-    buckets.import_flat(&flat).await.unwrap();
+    ops(&buckets).import_flat(&flat).await.unwrap();
     assert_imported(&buckets, &expected).await;
 }
 
@@ -358,13 +362,13 @@ async fn large_items_fill_buckets_across_transactions(Recorded(db, record): Reco
     flat_of(&db).insert_many(photos).await.unwrap();
     let photos = Photo::buckets(&db).await.unwrap();
     record.take();
-    photos.import_flat(&flat_of(&db)).await.unwrap();
+    ops(&photos).import_flat(&flat_of(&db)).await.unwrap();
     let writes = count_writes(&record);
     assert!(writes < 15, "{writes} for three transactions");
     let found = items(&photos, &1).await;
     assert!(found.iter().map(|photo| photo.n).eq(0..400));
     assert_eq!(documents(photos.collection()).await.len(), 67);
-    assert_eq!(Photo::verify(&db).await.unwrap().problems, []);
+    assert_eq!(Ops::<Photo>::of(&db).verify().await.unwrap().problems, []);
 }
 
 #[bucket_testkit::test]
@@ -373,7 +377,7 @@ async fn a_moment_that_takes_several_transactions_is_imported(Recorded(db, recor
     flat_of(&db).insert_many(rides).await.unwrap();
     let buckets = fresh::<Millis1>(&db).await;
     record.take();
-    buckets.import_flat(&flat_of(&db)).await.unwrap();
+    ops(&buckets).import_flat(&flat_of(&db)).await.unwrap();
     let writes = count_writes(&record);
     assert!(writes < 15, "{writes} for three transactions");
     let found = items(&buckets, ("Bern", &1)).await;

@@ -9,6 +9,7 @@ use bucket_runtime::{
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use crate::support::database::Recorded;
+use crate::support::ops;
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[bucket(collection = "marks", id = "{key}_{#}", capacity = 10)]
@@ -26,13 +27,16 @@ async fn calls_that_are_given_nothing_change_nothing(Recorded(db, record): Recor
     drop(marks.append_many([Mark { key: 1, n: 0 }]));
     assert_eq!(record.names(), [""; 0]);
     let flat = db.collection::<Document>("flat");
-    let imported = marks.import_flat(&flat).await.unwrap();
+    let imported = ops(&marks).import_flat(&flat).await.unwrap();
     assert_eq!((imported.found, imported.stored), (0, 0));
-    let lines = marks.export_all().await.unwrap();
+    let lines = ops(&marks).export_all().await.unwrap();
     let lines: Vec<Result<String, Infallible>> =
         lines.map(|line| Ok(line.unwrap())).collect().await;
     assert_eq!(lines, []);
-    assert_eq!(marks.import(stream::iter(lines)).await.unwrap().items, 0);
+    assert_eq!(
+        ops(&marks).import(stream::iter(lines)).await.unwrap().items,
+        0
+    );
     let stored = marks.collection().count_documents(doc! {}).await.unwrap();
     assert_eq!(stored, 0);
 

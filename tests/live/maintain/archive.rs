@@ -57,8 +57,10 @@ macro_rules! visits {
 }
 use visits;
 
+use crate::support::ops;
+
 async fn export<T: Bucket>(visits: &Buckets<T>) -> Vec<String> {
-    let lines = visits.export_all().await.unwrap();
+    let lines = ops(visits).export_all().await.unwrap();
     lines.try_collect().await.unwrap()
 }
 

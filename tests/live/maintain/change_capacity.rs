@@ -7,6 +7,7 @@ pub(crate) mod versions;
 
 use std::{collections::BTreeMap, fmt::Debug};
 
+use bucket_ops::Ops;
 use bucket_runtime::{
     Bucket, Buckets,
     mongodb::{
@@ -94,7 +95,7 @@ pub(crate) fn lengths(buckets: &[Document], capacity: usize) -> BTreeMap<String,
 /// G2, G3 and G5 of a collection that has the struct's capacity, also after further appends by a handle that is opened
 /// now: it fills no bucket above that capacity.
 pub(crate) async fn is_sound<T: Trade>(db: &Database) {
-    assert_eq!(T::verify(db).await.unwrap().problems, []);
+    assert_eq!(Ops::<T>::of(db).verify().await.unwrap().problems, []);
     let trades = T::buckets(db).await.unwrap();
     let capacity = T::SPEC.capacity as usize;
     let look = async || lengths(&documents(trades.collection()).await, capacity);
@@ -112,7 +113,7 @@ pub(crate) async fn is_sound<T: Trade>(db: &Database) {
             "G2: {id}, {was:?}, {length}"
         );
     }
-    assert_eq!(T::verify(db).await.unwrap().problems, []);
+    assert_eq!(Ops::<T>::of(db).verify().await.unwrap().problems, []);
     assert_eq!(
         stored(db).await,
         [Vec::from_iter(end - 60..end), all].concat(),

@@ -5,6 +5,7 @@ mod refused;
 
 use std::{collections::BTreeMap, time::Duration};
 
+use bucket_ops::Ops;
 use bucket_runtime::{
     Bucket, Buckets,
     mongodb::{
@@ -99,7 +100,7 @@ async fn items<T: Bucket>(buckets: &Buckets<T>) -> Vec<T> {
 /// The new collection holds exactly the trades up to `n`, those of a key in order, and breaks no
 /// guarantee; nothing is left of the migration.
 async fn assert_migrated(db: &Database, n: i32, is_in_order: bool) {
-    assert_eq!(Trade::verify(db).await.unwrap().problems, []);
+    assert_eq!(Ops::<Trade>::of(db).verify().await.unwrap().problems, []);
     let trades = Trade::buckets(db).await.unwrap();
     dense_buckets(&trades).await;
     let mut by_key = BTreeMap::<_, Vec<_>>::new();
@@ -139,13 +140,18 @@ async fn items_move_to_another_key_ordinal_and_capacity(db: Live) {
     old.append_many((0..2000).map(trade)).await.unwrap();
     let before = documents(old.collection()).await;
     let mut reports = Vec::new();
-    let migrate = Trade::migrate_from(&db, convert).on_progress(|at| reports.push(at));
+    let migrate = Ops::<Trade>::of(&db)
+        .migrate_from(convert)
+        .on_progress(|at| reports.push(at));
     assert_eq!(migrate.await.unwrap(), 2000);
     assert_eq!((reports[0].found, reports[0].stored), (2000, 0));
     assert!(reports.is_sorted_by_key(|at| at.stored));
     let last = reports.last().unwrap();
     assert_eq!((last.stored, last.is_following), (2000, true));
-    assert_eq!(Timed::migrate_from(&db, timed).await.unwrap(), 2000);
+    assert_eq!(
+        Ops::<Timed>::of(&db).migrate_from(timed).await.unwrap(),
+        2000
+    );
     assert_migrated(&db, 2000, true).await;
     assert_eq!(
         documents(old.collection()).await,
@@ -162,7 +168,10 @@ async fn a_transaction_takes_few_commands(Recorded(db, record): Recorded) {
     Trade::buckets(&db).await.unwrap();
     record.take();
     // 407 buckets, which is one chunk.
-    assert_eq!(Trade::migrate_from(&db, convert).await.unwrap(), 1200);
+    assert_eq!(
+        Ops::<Trade>::of(&db).migrate_from(convert).await.unwrap(),
+        1200
+    );
     let sent = record.names();
     let is_write = |name: &&String| ["insert", "update"].contains(&name.as_str());
     // Of the new collection, the record's four, and the buckets.
@@ -174,7 +183,7 @@ async fn a_transaction_takes_few_commands(Recorded(db, record): Recorded) {
 
 #[bucket_testkit::test]
 async fn an_empty_collection_is_migrated(db: Live) {
-    let none = Trade::migrate_from::<old::Trade>(&db, convert);
+    let none = Ops::<Trade>::of(&db).migrate_from::<old::Trade>(convert);
     assert_eq!(none.await.unwrap(), 0);
     assert_migrated(&db, 0, false).await;
 }
@@ -201,7 +210,7 @@ async fn g1_a_migration_that_is_dropped_again_and_again_stores_each_item_once(db
         };
         let limit = Duration::from_millis(rand::rng().random_range(1..longest));
         let is_over = writer.is_finished();
-        let migrate = async { Trade::migrate_from(&db, convert).await };
+        let migrate = async { Ops::<Trade>::of(&db).migrate_from(convert).await };
         match tokio::time::timeout(limit, migrate).await {
             Err(_) => dropped += 1,
             Ok(Ok(3600)) => break 3600,

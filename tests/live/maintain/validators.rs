@@ -12,6 +12,7 @@ use bucket_runtime::{
 };
 use futures_util::TryStreamExt;
 
+use crate::support::ops;
 use crate::support::{
     database::{Live, dense_buckets, documents, items, number},
     tasks::JoinSet,
@@ -124,7 +125,7 @@ async fn every_write_passes<T: Sale>(db: &Database) {
         doc! { "shopName": "Oslo_1", "customer": customer, "at": at, "price": 1.5, "n": n }
     });
     flat.insert_many(documents).await.unwrap();
-    let import = sales.import_flat(&flat);
+    let import = ops(&sales).import_flat(&flat);
     let import = import.sort(doc! { "customer": 1, "at": 1 });
     import.await.unwrap();
 

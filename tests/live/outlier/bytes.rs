@@ -1,7 +1,8 @@
 //! Neither a parent nor an extras document exceeds its bytes, and nothing that fits is refused.
 
+use bucket_ops::ProblemKind;
 use bucket_runtime::{
-    Outlier, Outliers, ProblemKind,
+    Outlier, Outliers,
     mongodb::{
         Collection,
         bson::{Bson, Document, doc},

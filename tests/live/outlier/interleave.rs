@@ -3,9 +3,10 @@
 
 use std::{future::IntoFuture, pin::Pin};
 
+use bucket_ops::ProblemKind as Kind;
 use bucket_runtime::{
     Appended::{self, Stored},
-    Outliers, ProblemKind as Kind,
+    Outliers,
     mongodb::Database,
 };
 

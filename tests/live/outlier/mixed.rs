@@ -1,7 +1,8 @@
 //! Writers, removers and a deleter at once on a few parents: they leave behind only what a delete that
 //! races with a push may leave.
 
-use bucket_runtime::{Outliers, Problem, ProblemKind as Kind, mongodb::Database};
+use bucket_ops::{Problem, ProblemKind as Kind};
+use bucket_runtime::{Outliers, mongodb::Database};
 use rand::Rng;
 
 use crate::support::problems::{assert_found, expected};

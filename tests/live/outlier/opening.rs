@@ -1,5 +1,6 @@
 //! What opening the collections of an outlier notices, by the indexes that it reads anyway.
 
+use bucket_ops::OutlierOps;
 use bucket_runtime::{
     Outlier,
     mongodb::{
@@ -79,7 +80,7 @@ async fn a_struct_without_the_total_of_its_parents_is_refused(Recorded(db, recor
             .create_indexes(false)
             .await
             .unwrap_err(),
-        Uncounted::repair(&db).await.unwrap_err(),
+        OutlierOps::<Uncounted>::of(&db).repair().await.unwrap_err(),
     ] {
         let text = error.to_string();
         assert!(error.is_index_conflict(), "{text}");

@@ -11,8 +11,9 @@ use std::{
     time::Duration,
 };
 
+use bucket_ops::{OutlierOps, ProblemKind};
 use bucket_runtime::{
-    Outlier, Outliers, ProblemKind,
+    Outlier, Outliers,
     mongodb::bson::{Document, doc},
 };
 use rand::Rng;
@@ -81,7 +82,7 @@ async fn the_repairing_process() {
         return;
     };
     let db = server().await.database(&name).await.unwrap();
-    Book50::repair(&db).await.unwrap();
+    OutlierOps::<Book50>::of(&db).repair().await.unwrap();
 }
 
 /// Waits until some more parents are split, and then for a moment, which ends in the middle of some step.

@@ -2,6 +2,7 @@
 //! after it was sent and once after its answer arrived. What is stored obeys O2 and O3 at every moment
 //! and O1 as far as calls were acknowledged, and calls can be repeated or continued.
 
+use bucket_ops::OutlierOps;
 use bucket_runtime::{
     Outlier, Outliers,
     mongodb::{Database, bson::doc},
@@ -258,10 +259,11 @@ async fn a_repair_dropped_at_every_command_is_finished_by_the_next(db: Live) {
             for value in &all[10..] {
                 books.push(&7, *value).await.unwrap();
             }
-            let repair = Book3::repair_in(
+            let repair = OutlierOps::<Book3>::in_collections(
                 both.cut.collection().clone(),
                 both.cut.extras_collection().clone(),
-            );
+            )
+            .repair();
             let done = both.events.cut(stop, repair).await;
             at_rest(books).await;
             // The server would end the call's transaction only after a minute.

@@ -6,8 +6,9 @@ use std::{
     fmt::Debug,
 };
 
+use bucket_ops::{OutlierOps, Problem};
 use bucket_runtime::{
-    Outlier, Outliers, Problem, Result,
+    Outlier, Outliers, Result,
     mongodb::bson::{Bson, Document},
 };
 use futures_util::TryStreamExt;
@@ -51,7 +52,9 @@ pub(crate) use books;
 
 /// The problems that are left after a repair that also deletes extras without a parent.
 pub(crate) async fn repair<T: Outlier>(of: &Outliers<T>) -> Result<Vec<Problem>> {
-    let repair = T::repair_in(of.collection().clone(), of.extras_collection().clone());
+    let repair =
+        OutlierOps::<T>::in_collections(of.collection().clone(), of.extras_collection().clone())
+            .repair();
     let repaired = repair.delete_orphans(true).await;
     repaired.map(|repaired| repaired.left)
 }

@@ -10,8 +10,9 @@ use std::{
     time::Duration,
 };
 
+use bucket_ops::{OutlierOps, ProblemKind as Kind};
 use bucket_runtime::{
-    Outlier, Outliers, ProblemKind as Kind,
+    Outlier, Outliers,
     mongodb::{
         Client, Database,
         bson::{Bson, Document, doc},
@@ -182,7 +183,10 @@ async fn o1_the_total_is_true_at_every_moment(db: Live) {
         .into_iter()
         .map(|(id, total)| (id, [total as u64; 3]));
     assert_eq!(read, stored.collect());
-    assert_eq!(Book::verify(&db).await.unwrap().problems, []);
+    assert_eq!(
+        OutlierOps::<Book>::of(&db).verify().await.unwrap().problems,
+        []
+    );
 }
 
 /// Not even by a handle that knows it as an outlier.
@@ -304,7 +308,7 @@ async fn o1_verify_finds_wrong_totals_and_repair_corrects_them(db: Live) {
     remove(&books, &0, "buyer0").await.unwrap();
     remove(&books, &2, "buyer0").await.unwrap();
 
-    let mut problems = Book::verify(&db).await.unwrap().problems;
+    let mut problems = OutlierOps::<Book>::of(&db).verify().await.unwrap().problems;
     let too_large = problems.remove(0);
     // The shards of a cluster answer in any order.
     problems.sort_by_key(|problem| problem.ids[0].as_i64());
@@ -316,7 +320,7 @@ async fn o1_verify_finds_wrong_totals_and_repair_corrects_them(db: Live) {
         wrong(2, "is \"six\", but it has 5 items"),
     ];
     assert_found(&problems, &wrong);
-    assert_eq!(Book::repair(&db).await.unwrap().left, []);
+    assert_eq!(OutlierOps::<Book>::of(&db).repair().await.unwrap().left, []);
     assert_eq!(
         totals(&books).await,
         BTreeMap::from([(0, 0), (1, 4), (2, 5), (3, 9)])
@@ -366,7 +370,7 @@ async fn o1_a_total_that_is_missing_stays_missing_until_a_repair(db: Live) {
     assert!(remove(&books, &0, "g").await.unwrap());
     assert_eq!(total(0).await, Some(Bson::Int64(0)));
 
-    assert_eq!(Book::repair(&db).await.unwrap().left, []);
+    assert_eq!(OutlierOps::<Book>::of(&db).repair().await.unwrap().left, []);
     let repaired = totals(&books).await;
     assert_eq!(repaired[&1], 6);
     books.push(&1, "i").await.unwrap();
@@ -435,7 +439,11 @@ async fn o1_a_wrong_total_is_counted_at_one_moment(db: Live) {
     let wrong = doc! { "$inc": { "timesSold": -1 } };
     parents.update_many(doc! {}, wrong).await.unwrap();
     let pushing = pushing(&books, 6).await.database(db.name());
-    let problems = Book::verify(&pushing).await.unwrap().problems;
+    let problems = OutlierOps::<Book>::of(&pushing)
+        .verify()
+        .await
+        .unwrap()
+        .problems;
     assert_eq!(problems.len(), 6, "{problems:?}");
     for problem in problems {
         assert_eq!(problem.kind, Kind::WrongTotal);

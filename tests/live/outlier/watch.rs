@@ -3,8 +3,9 @@
 
 use std::{collections::BTreeMap, fmt::Debug};
 
+use bucket_ops::ProblemKind;
 use bucket_runtime::{
-    Filter, NewItem, Outlier, Outliers, ProblemKind, WatchToken,
+    Filter, NewItem, Outlier, Outliers, WatchToken,
     action::Watch,
     mongodb::bson::{Document, doc},
 };

@@ -2,6 +2,7 @@
 
 use std::thread;
 
+use bucket_ops::OutlierOps;
 use bucket_runtime::{
     Bucket, Buckets, Outlier,
     mongodb::{
@@ -195,8 +196,16 @@ async fn parents_are_written_read_and_repaired(db: Live) {
         let sales = client.database(db.name()).collection::<Document>("sales");
         let grown = doc! { "_id": 4_i64, "year": 2020, "buyers": ["a", "b", "c", "d", "e"] };
         sales.insert_one(grown).run().unwrap();
-        assert_eq!(Book::verify(&db).run().unwrap().problems.len(), 1);
-        assert_eq!(Book::repair(&db).run().unwrap().left, []);
+        assert_eq!(
+            OutlierOps::<Book>::of(&db)
+                .verify()
+                .run()
+                .unwrap()
+                .problems
+                .len(),
+            1
+        );
+        assert_eq!(OutlierOps::<Book>::of(&db).repair().run().unwrap().left, []);
         assert!(books.delete(&1).run().unwrap());
     });
 }

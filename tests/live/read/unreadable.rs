@@ -3,8 +3,9 @@
 
 use std::slice;
 
+use bucket_ops::{Ops, ProblemKind as Kind};
 use bucket_runtime::{
-    Bucket, Buckets, Error, Filter, ProblemKind as Kind,
+    Bucket, Buckets, Error, Filter,
     mongodb::{
         Database,
         bson::{Bson, DateTime, Document, doc},
@@ -196,7 +197,10 @@ async fn verify_lists_it_by_bucket_and_place<T: Note>(db: &Database) {
     let ids = documents(notes.collection()).await;
     let ids = Vec::from_iter(ids.iter().map(|bucket| bucket.get("_id").unwrap()));
 
-    let found = T::verify_in(notes.collection().clone()).await.unwrap();
+    let found = Ops::<T>::in_collection(notes.collection().clone())
+        .verify()
+        .await
+        .unwrap();
     assert_eq!((found.buckets, found.items), (3, 7));
     let found = found.problems;
     assert_eq!(found.len(), 3, "{found:?}");
@@ -211,7 +215,11 @@ async fn verify_lists_it_by_bucket_and_place<T: Note>(db: &Database) {
     // Only guessing could repair it.
     let before = documents(notes.collection()).await;
     assert_eq!(
-        (T::repair_in(notes.collection().clone()).await.unwrap()).left,
+        (Ops::<T>::in_collection(notes.collection().clone())
+            .repair()
+            .await
+            .unwrap())
+        .left,
         found
     );
     assert_eq!(documents(notes.collection()).await, before);
@@ -244,7 +252,10 @@ async fn it_is_taken_out_as_it_is_stored<T: Note>(db: &Database) {
     assert_eq!(numbers(page), [3]);
 
     notes.remove_stored(&1, T::is(1)).await.unwrap().unwrap();
-    let verified = T::verify_in(notes.collection().clone()).await.unwrap();
+    let verified = Ops::<T>::in_collection(notes.collection().clone())
+        .verify()
+        .await
+        .unwrap();
     assert_eq!(verified.problems, []);
 }
 

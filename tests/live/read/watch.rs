@@ -15,6 +15,7 @@ use futures_util::{StreamExt, TryStreamExt};
 use rand::random_range;
 use tokio::time::timeout;
 
+use crate::support::ops;
 use crate::support::{
     database::{Live, documents, items},
     fail_points::{fail_times, failing_server},
@@ -255,7 +256,7 @@ async fn an_imported_key_comes_as_new(db: Live) {
         doc! { "owner": 1 + n % 2, "at": DateTime::from_millis(n), "n": n, "val": 1 }
     });
     flat.insert_many(documents).await.unwrap();
-    notes.import_flat(&flat).await.unwrap();
+    ops(&notes).import_flat(&flat).await.unwrap();
     notes.append(&Numbered::new(1, LAST, 0)).await.unwrap();
     assert_eq!(all(&mut stream).await.0, [0, 2, 4, 6]);
 }

@@ -1,7 +1,8 @@
 //! Parents and extras of any struct.
 
+use bucket_ops::{OutlierOps, Problem, RepairedOutliers};
 use bucket_runtime::{
-    EditManyError, Field, IdRef, Outlier, Outliers, Problem, RepairedOutliers, Result,
+    EditManyError, Field, IdRef, Outlier, Outliers, Result,
     mongodb::{Database, bson::Document},
 };
 
@@ -15,13 +16,18 @@ pub(crate) async fn fresh<T: Outlier>(db: &Database) -> Outliers<T> {
 
 /// The problems that `verify` finds in the two collections.
 pub(crate) async fn verify<T: Outlier>(of: &Outliers<T>) -> Result<Vec<Problem>> {
-    let verified = T::verify_in(of.collection().clone(), of.extras_collection().clone()).await;
+    let verified =
+        OutlierOps::<T>::in_collections(of.collection().clone(), of.extras_collection().clone())
+            .verify()
+            .await;
     verified.map(|verified| verified.problems)
 }
 
 /// Repairs the two collections.
 pub(crate) async fn repaired<T: Outlier>(of: &Outliers<T>) -> Result<RepairedOutliers> {
-    T::repair_in(of.collection().clone(), of.extras_collection().clone()).await
+    OutlierOps::<T>::in_collections(of.collection().clone(), of.extras_collection().clone())
+        .repair()
+        .await
 }
 
 /// Removes all items of a parent that equal this one; returns whether there were any.

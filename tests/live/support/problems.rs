@@ -1,6 +1,7 @@
 //! Problems as tests expect them.
 
-use bucket_runtime::{Problem, ProblemKind, mongodb::bson::Bson};
+use bucket_ops::{Problem, ProblemKind};
+use bucket_runtime::mongodb::bson::Bson;
 
 /// A problem: all that programs can read of it, and a part of its text.
 #[derive(Debug, Clone)]

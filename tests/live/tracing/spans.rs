@@ -20,6 +20,7 @@ use self::{
     sources::{of_package, sources},
 };
 use super::support::{Spans, Told};
+use crate::support::ops;
 use crate::support::{
     database::{Record, Recorded},
     visits::{Visit, visit},
@@ -179,12 +180,12 @@ async fn keys_are_named_by_choice(Recorded(db, _): Recorded) {
     visits.update_all_items(first, longer).await.unwrap();
     // The items of a load may be of many keys, and so may the lines of an archive.
     visits.append_many([visit(2)]).await.unwrap();
-    let lines = visits.export_all().await.unwrap();
+    let lines = ops(&visits).export_all().await.unwrap();
     let lines: Vec<String> = lines.try_collect().await.unwrap();
     let empty = Visit::buckets_in(db.collection::<Visit>("empty"));
     let empty = empty.trace_keys(true).await.unwrap();
     let lines = futures_util::stream::iter(lines.into_iter().map(Ok::<_, std::io::Error>));
-    assert_eq!(empty.import(lines).await.unwrap().items, 2);
+    assert_eq!(ops(&empty).import(lines).await.unwrap().items, 2);
     let books = Book::outliers(&db).trace_keys(true).await.unwrap();
     books.insert(&book(7, 3)).await.unwrap();
     books.push(&7, "a").await.unwrap();

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use bucket_ops::Ops;
 use bucket_runtime::{
     Bucket, Error, Fields, Outlier,
     mongodb::bson::{Bson, DateTime, RawDocumentBuf, doc},
 };
 use serde::{Deserialize, Serialize};
 
+use crate::support::ops;
 use crate::{
     support::database::{Live, items},
     types::read_back::stored,
@@ -127,7 +129,7 @@ async fn g1_a_flattened_field_with_the_name_of_another_one_is_refused(db: Live) 
     let document =
         doc! { "userId": 2_i64, "account": 3, "at": DateTime::from_millis(5), "id": 1_i64 };
     flat.insert_one(document).await.unwrap();
-    let error = events.import_flat(&flat).await.unwrap_err();
+    let error = ops(&events).import_flat(&flat).await.unwrap_err();
     let text = error.to_string();
     assert!(
         error.is_deserialize() && text.contains("`account`"),
@@ -147,7 +149,7 @@ async fn g1_a_migration_stores_no_name_twice(db: Live) {
         ..event(1, rest("note"))
     };
     assert_names(
-        Event::migrate_from(&db, convert).await,
+        Ops::<Event>::of(&db).migrate_from(convert).await,
         "note",
         "migrate_from",
     );

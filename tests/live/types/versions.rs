@@ -7,6 +7,7 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 
 use crate::support::database::{Live, documents, items};
+use crate::support::ops;
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[bucket(collection = "trades", id = "{customer}_{date}", capacity = 10)]
@@ -124,11 +125,11 @@ async fn g1_encrypted_values_stay_as_they_are(db: Live) {
     assert_eq!(changed.await.unwrap().unwrap().note, sealed(9));
 
     let before = documents(visits.collection()).await;
-    let lines = visits.export(&1).await.unwrap();
+    let lines = ops(&visits).export(&1).await.unwrap();
     let lines: Vec<String> = lines.try_collect().await.unwrap();
     visits.collection().delete_many(doc! {}).await.unwrap();
     let lines = futures_util::stream::iter(lines.into_iter().map(Ok::<_, std::io::Error>));
-    let imported = visits.import(lines).await.unwrap();
+    let imported = ops(&visits).import(lines).await.unwrap();
     assert_eq!(imported.refused, []);
     assert_eq!(documents(visits.collection()).await, before);
 }

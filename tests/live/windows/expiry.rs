@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use bucket_ops::{Ops, ProblemKind};
 use bucket_runtime::{
-    Bucket, ProblemKind,
+    Bucket,
     mongodb::{
         Database,
         bson::{DateTime, Document, doc},
@@ -11,6 +12,7 @@ use bucket_runtime::{
 };
 use bucket_testkit::Server;
 
+use crate::support::ops;
 use crate::support::{
     database::{Live, documents, items},
     tasks::JoinSet,
@@ -156,7 +158,7 @@ async fn imported_buckets_have_the_time_of_their_newest_item(db: Live) {
     });
     flat.insert_many(documents).await.unwrap();
     let readings = In90Days::buckets(&db).await.unwrap();
-    let import = readings.import_flat(&flat).sort(doc! { "value": 1 });
+    let import = ops(&readings).import_flat(&flat).sort(doc! { "value": 1 });
     import.await.unwrap();
     assert_eq!(check_newest(&db).await, 16);
 }
@@ -256,7 +258,7 @@ async fn a_false_time_of_the_newest_item_is_found_and_repaired(db: Live) {
     raw.update_one(doc! { "sensor": 1 }, later).await.unwrap();
     let none = doc! { "$unset": { "newest": "" } };
     raw.update_one(doc! { "sensor": 2 }, none).await.unwrap();
-    let problems = In90Days::verify(&db).await.unwrap().problems;
+    let problems = Ops::<In90Days>::of(&db).verify().await.unwrap().problems;
     let texts = Vec::from_iter(problems.iter().map(|problem| problem.to_string()));
     assert_eq!(problems.len(), 2, "{texts:?}");
     assert!(
@@ -269,7 +271,7 @@ async fn a_false_time_of_the_newest_item_is_found_and_repaired(db: Live) {
         "{texts:?}"
     );
     assert!(texts[1].contains("another `newest` than null"), "{texts:?}");
-    let done = In90Days::repair(&db).await.unwrap();
+    let done = Ops::<In90Days>::of(&db).repair().await.unwrap();
     assert_eq!(
         (done.repaired[&ProblemKind::FalseRollup], done.left),
         (2, vec![])

@@ -10,6 +10,7 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 use proptest::prelude::*;
 
+use crate::support::ops;
 use crate::support::{
     database::{Live, documents, fresh, items, pages},
     random::for_any,
@@ -126,7 +127,7 @@ async fn every_way_of_writing_makes_the_same_buckets(db: Live) {
             if !rows.is_empty() {
                 flat.insert_many(rows).await.unwrap();
             }
-            buckets.import_flat(&flat).await.unwrap();
+            ops(&buckets).import_flat(&flat).await.unwrap();
             let mut in_order = readings.clone();
             in_order.sort_by_key(|reading| reading.at);
             assert_eq!(documents(buckets.collection()).await, expected(&in_order));

@@ -10,6 +10,7 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 use proptest::prelude::*;
 
+use crate::support::ops;
 use crate::support::{
     database::{Live, fresh},
     random::for_any,
@@ -256,8 +257,8 @@ async fn a_range_of_windows_that_would_cut_one_is_refused(db: Live) {
             readings.rollup(&1).windows(range).await.err(),
             readings.rollup_all().windows(range).await.err(),
             series.await.err(),
-            readings.export(&1).windows(range).await.err(),
-            readings.export_all().windows(range).await.err(),
+            ops(&readings).export(&1).windows(range).await.err(),
+            ops(&readings).export_all().windows(range).await.err(),
         ] {
             let error = error.unwrap();
             assert!(error.is_window_mismatch(), "{error}");

@@ -29,7 +29,7 @@ impl ParentScope {
     }
 
     /// The extras documents that hold some of these items, each with the identities of those.
-    pub(crate) fn held_by_extras(&self, elements: &[Bson]) -> [Document; 2] {
+    pub fn held_by_extras(&self, elements: &[Bson]) -> [Document; 2] {
         let mut filter = self.extras.all();
         if let Some(field) = self.spec.unique {
             let path = identity_path(self.spec.extra_items, field);

@@ -15,13 +15,13 @@ impl ParentScope {
     }
 
     /// Writes the total.
-    pub(crate) fn set_total(&self, total: &str, items: u64) -> Update {
+    pub fn set_total(&self, total: &str, items: u64) -> Update {
         let items = i64::try_from(items).unwrap_or(i64::MAX);
         Update::new(self.parent(), doc! { "$set": { total: items } })
     }
 
     /// Reads the parent's total, and counts the items of its own array.
-    pub(crate) fn count_own_items(&self, total: &str) -> [Document; 2] {
+    pub fn count_own_items(&self, total: &str) -> [Document; 2] {
         let total = format!("${total}");
         [
             doc! { "$match": self.parent() },
@@ -31,7 +31,7 @@ impl ParentScope {
 }
 
 /// Finds the parents whose total is not the number of their items, extras included.
-pub(crate) fn find_wrong_totals(spec: &OutlierSpec, extras: &str, total: &str) -> Vec<Document> {
+pub fn find_wrong_totals(spec: &OutlierSpec, extras: &str, total: &str) -> Vec<Document> {
     let in_extras = doc! { "$sum": array_length(spec.extra_items) };
     let items = doc! { "$add": [array_length(spec.items), { "$sum": "$extras.items" }] };
     vec![

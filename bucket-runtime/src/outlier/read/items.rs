@@ -198,8 +198,9 @@ impl<'s, T: Outlier, F: ParentItemForm<Of = T>> ParentItems<'s, T, F> {
     ///
     /// A token holds its place as [`ItemToken`] says: among the parent's own items as well as among
     /// the extras, and where items are equal in all fields, by their number alone. Moving items to
-    /// extras by [`repair`](crate::Outlier::repair) changes their places: a token from before it
-    /// leads near its place.
+    /// extras by
+    /// [`repair`](https://docs.rs/bucket-ops/latest/bucket_ops/struct.OutlierOps.html#method.repair)
+    /// changes their places: a token from before it leads near its place.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Outlier, Outliers};

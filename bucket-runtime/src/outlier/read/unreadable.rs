@@ -17,7 +17,7 @@ use crate::{Result, outlier::Outlier};
 pub(crate) type SiftedParent<T> = (Result<T, DriverError>, Vec<Unreadable>);
 
 /// Reads the parent without its unreadable items, and lists these.
-pub(crate) fn sift<T: Outlier>(row: &RawDocument) -> SiftedParent<T> {
+pub fn sift<T: Outlier>(row: &RawDocument) -> SiftedParent<T> {
     let mut unreadable = Vec::new();
     let Some(items) = array(row, T::SPEC.items) else {
         return (bytes::read(row.as_bytes()), unreadable);
@@ -37,7 +37,7 @@ pub(crate) fn sift<T: Outlier>(row: &RawDocument) -> SiftedParent<T> {
 }
 
 /// The items in an array of a document; `None` if this is not an array.
-pub(crate) fn array<'r>(row: &'r RawDocument, name: &str) -> Option<Vec<RawBsonRef<'r>>> {
+pub fn array<'r>(row: &'r RawDocument, name: &str) -> Option<Vec<RawBsonRef<'r>>> {
     match row.get(name) {
         Ok(Some(RawBsonRef::Array(items))) => items.into_iter().collect::<Result<_, _>>().ok(),
         _ => None,
@@ -45,7 +45,7 @@ pub(crate) fn array<'r>(row: &'r RawDocument, name: &str) -> Option<Vec<RawBsonR
 }
 
 /// Replaces the value of a field, or adds the field.
-pub(crate) fn replace_field<V: Serialize>(
+pub fn replace_field<V: Serialize>(
     row: &RawDocument,
     name: &str,
     value: V,

@@ -14,8 +14,9 @@ impl<T: Outlier> Outliers<T> {
     ///
     /// A push by another program at the same time may leave an extras document without a parent,
     /// and so may a dropped future. No read finds it, and no push that begins afterwards goes to
-    /// it, unless the id is inserted again. Repeating the call, or [`repair`](Outlier::repair) with
-    /// `delete_orphans(true)`, removes it.
+    /// it, unless the id is inserted again. Repeating the call, or
+    /// [`repair`](https://docs.rs/bucket-ops/latest/bucket_ops/struct.OutlierOps.html#method.repair)
+    /// with `delete_orphans(true)`, removes it.
     pub fn delete<'s>(&self, id: IdRef<'_, T>) -> Write<'s, bool> {
         let parent = self.parent(id);
         Write::new(span!(delete), |InSession(session)| parent.delete(session))

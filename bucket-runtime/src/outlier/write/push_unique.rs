@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// How many items one command compares with those of a parent.
-pub(in crate::outlier) const ITEMS_PER_COMPARISON: usize = 1000;
+pub const ITEMS_PER_COMPARISON: usize = 1000;
 
 impl ParentHandle {
     /// Pushes items with an identity, each of which a document can hold, unless they are there.

@@ -31,7 +31,7 @@ use crate::{Bucket, Result, read::stored_bucket::StoredBucket};
 
 /// The fields by which an event shows an append.
 #[derive(Clone, Copy)]
-pub(crate) struct AppendMarks {
+pub struct AppendMarks {
     items: &'static str,
     /// The count of a bucket, which an append changes, or the flag of a parent, which a push leaves
     /// alone.
@@ -40,7 +40,8 @@ pub(crate) struct AppendMarks {
 }
 
 impl AppendMarks {
-    pub(crate) const fn of_buckets(spec: &BucketSpec) -> Self {
+    /// Those of a struct that derives `Bucket`.
+    pub const fn of_buckets(spec: &BucketSpec) -> Self {
         Self {
             items: spec.items,
             mark: spec.count,
@@ -73,10 +74,7 @@ impl AppendMarks {
 /// An append is either an insert, or an update that sets elements of the array and has the mark. A
 /// removal shortens the array; the event shows it as the whole array, as a truncation, or as the
 /// whole document (`replace`), depending on which is the shortest.
-pub(crate) fn appended(
-    marks: AppendMarks,
-    event: ChangeStreamEvent<Document>,
-) -> (usize, Vec<Bson>) {
+pub fn appended(marks: AppendMarks, event: ChangeStreamEvent<Document>) -> (usize, Vec<Bson>) {
     match event.operation_type {
         OperationType::Insert => {
             let document = event.full_document.unwrap_or_default();
@@ -117,7 +115,7 @@ pub(crate) fn appended_items<T: Bucket>(
 }
 
 /// The `_id` of the document that an event is about.
-pub(crate) fn document_id(event: &ChangeStreamEvent<Document>) -> Bson {
+pub fn document_id(event: &ChangeStreamEvent<Document>) -> Bson {
     let key = event.document_key.as_ref();
     key.and_then(|key| key.get("_id"))
         .cloned()
@@ -138,7 +136,7 @@ fn key_fields_of<T: Bucket>(id: &str) -> Option<Document> {
 }
 
 /// A bucket that holds just these elements; `bucket` has its other fields.
-pub(crate) fn bucket<T: Bucket>(
+pub fn bucket<T: Bucket>(
     target: Target<'_>,
     mut bucket: Document,
     elements: Vec<Bson>,

@@ -36,7 +36,8 @@ pub struct WatchToken {
 
 impl WatchToken {
     /// The position after an event; `None` if this library does not know the token's form.
-    pub(crate) fn after(token: &ResumeToken) -> Option<Self> {
+    #[doc(hidden)]
+    pub fn after(token: &ResumeToken) -> Option<Self> {
         let token: Document = bytes::read(&bytes::write(token).ok()?).ok()?;
         let type_bits = token.get_binary_generic("_typeBits").ok();
         Some(Self {
@@ -47,7 +48,8 @@ impl WatchToken {
     }
 
     /// The token as the driver takes it.
-    pub(crate) fn resume_token(&self) -> Option<ResumeToken> {
+    #[doc(hidden)]
+    pub fn resume_token(&self) -> Option<ResumeToken> {
         let mut token = doc! { "_data": &self.data };
         if !self.type_bits.is_empty() {
             let bits = Binary {

@@ -19,9 +19,11 @@ use crate::{
 /// One command that fills open buckets, in order, and one with further buckets. If somebody else
 /// has written to the collection since they were planned, the server refuses them.
 #[derive(Debug, Default)]
-pub(crate) struct Commands {
-    pub(crate) fills: Vec<Update>,
-    pub(crate) buckets: Vec<RawDocumentBuf>,
+pub struct Commands {
+    /// Updates that fill open buckets.
+    pub fills: Vec<Update>,
+    /// New buckets, each with all its items.
+    pub buckets: Vec<RawDocumentBuf>,
     /// The bytes of the items in `fills`.
     filled_bytes: usize,
 }
@@ -31,7 +33,7 @@ impl Commands {
     /// that are not known. Where ids count up, it takes two more per hundred keys without an open
     /// bucket, and on a cluster one for each of them. `None` if some item can only be stored by the
     /// append protocol.
-    pub(crate) async fn plan(engine: &Engine, keys: &mut [KeyItems]) -> Result<Option<Self>> {
+    pub async fn plan(engine: &Engine, keys: &mut [KeyItems]) -> Result<Option<Self>> {
         let is_unknown =
             |key_items: &&KeyItems| !matches!(key_items.newest_bucket, NewestBucket::Closed { .. });
         // One more read for a single key is worth it, since its last buckets may be of the next

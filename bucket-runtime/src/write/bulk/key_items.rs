@@ -26,18 +26,20 @@ use crate::{
 
 /// The buffered items of one key, in the order of the call.
 #[derive(Clone)]
-pub(crate) struct KeyItems {
-    pub(crate) scope: IndexedScope,
+pub struct KeyItems {
+    /// Their key, or their window of it.
+    pub scope: IndexedScope,
     /// The items of all keys.
     all: Arc<dyn UntypedItems>,
     /// The indexes of this key's items.
-    pub(crate) indexes: Vec<usize>,
-    pub(crate) newest_bucket: NewestBucket,
+    pub indexes: Vec<usize>,
+    /// What is known of its newest bucket.
+    pub newest_bucket: NewestBucket,
 }
 
 impl KeyItems {
     /// At least one item.
-    pub(crate) fn new(all: Arc<dyn UntypedItems>, indexes: Vec<usize>, open: OpenIndex) -> Self {
+    pub fn new(all: Arc<dyn UntypedItems>, indexes: Vec<usize>, open: OpenIndex) -> Self {
         Self {
             scope: all.item(indexes[0]).scope().by(open),
             all,
@@ -75,7 +77,8 @@ impl KeyItems {
         }
     }
 
-    pub(crate) fn item(&self, index: usize) -> &dyn UntypedItem {
+    /// The item at this place of the load.
+    pub fn item(&self, index: usize) -> &dyn UntypedItem {
         self.all.item(index)
     }
 
@@ -86,7 +89,7 @@ impl KeyItems {
     }
 
     /// The entry of an item.
-    pub(crate) fn entry(&self, engine: &Engine, index: usize) -> Result<Entry> {
+    pub fn entry(&self, engine: &Engine, index: usize) -> Result<Entry> {
         let fail = |kind| engine.target_of(&self.scope).error(kind);
         item::entry(self.item(index), &self.scope, &fail)
     }

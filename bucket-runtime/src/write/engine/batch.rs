@@ -26,7 +26,7 @@ use crate::write::{appended::Appended, item::Entry};
 
 /// The most bytes of elements in one command, unless a single element is longer. The server takes
 /// 16 MB.
-pub(crate) const COMMAND_BYTES: usize = 8 << 20;
+pub const COMMAND_BYTES: usize = 8 << 20;
 
 /// The most statements of one command.
 const STATEMENTS_PER_COMMAND: usize = 100;
@@ -34,12 +34,13 @@ const STATEMENTS_PER_COMMAND: usize = 100;
 /// Items of one key on their way into its buckets, in order. Each belongs to a `W` that waits for
 /// the item's result.
 #[derive(Debug)]
-pub(crate) struct Batch<W> {
-    pub(crate) scope: IndexedScope,
+pub struct Batch<W> {
+    /// Their key, or their window of it.
+    pub scope: IndexedScope,
     /// The items that are not stored yet, with their owners.
     entries: VecDeque<(W, Entry)>,
     /// The owners of items that are stored, until they learn it.
-    pub(crate) done: Vec<(W, Appended)>,
+    pub done: Vec<(W, Appended)>,
     /// The engine's knowledge of the key's newest bucket.
     pub(crate) newest_bucket: NewestBucket,
     /// Whether the items are those of different calls, so that their order does not matter.
@@ -99,7 +100,7 @@ impl Carried {
 
 impl Batch<()> {
     /// Items for which nobody waits one by one.
-    pub(crate) fn new(scope: IndexedScope, entries: impl IntoIterator<Item = Entry>) -> Self {
+    pub fn new(scope: IndexedScope, entries: impl IntoIterator<Item = Entry>) -> Self {
         Self::with_owners(scope, entries.into_iter().map(|entry| ((), entry)))
     }
 }

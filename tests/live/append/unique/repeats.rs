@@ -16,6 +16,7 @@ use bucket_runtime::{
 };
 use rand::{Rng, seq::SliceRandom};
 
+use crate::support::ops;
 use crate::support::{
     database::{Live, Recorded, dense_buckets, documents, fresh, number},
     tasks::JoinSet,
@@ -304,7 +305,7 @@ async fn import_repeated<T: Order>(db: &Database, numbers: Vec<i64>) {
         doc! { "_id": ObjectId::new(), "customer": 0, "at": DateTime::MIN, "order": order }
     };
     flat.insert_many(numbers.iter().map(row)).await.unwrap();
-    let imported = orders.import_flat(&flat).await.unwrap();
+    let imported = ops(&orders).import_flat(&flat).await.unwrap();
     let all = numbers.len() as u64;
     let first = numbers.into_iter().collect::<BTreeSet<_>>();
     let stored = first.len() as u64;

@@ -2,12 +2,10 @@
 
 use std::slice;
 
-use bucket_runtime::{
-    ProblemKind,
-    mongodb::{
-        Database,
-        bson::{DateTime, doc},
-    },
+use bucket_ops::{Ops, ProblemKind};
+use bucket_runtime::mongodb::{
+    Database,
+    bson::{DateTime, doc},
 };
 
 use crate::support::problems::{assert_found, expected};
@@ -29,7 +27,7 @@ async fn twins<T: Order>(db: &Database) {
     let buckets = orders.collection();
     let refused = buckets.update_one(doc! {}, push.clone()).await.unwrap_err();
     assert!(refused.to_string().contains("121"), "{refused}");
-    assert_eq!(T::verify(db).await.unwrap().problems, []);
+    assert_eq!(Ops::<T>::of(db).verify().await.unwrap().problems, []);
 
     let off = doc! { "collMod": "orders", "validationLevel": "off" };
     db.run_command(off).await.unwrap();
@@ -39,14 +37,14 @@ async fn twins<T: Order>(db: &Database) {
     let text = "in the `unique` field `order`; `remove_item` removes one";
     let problem = expected(ProblemKind::Twins, [bucket], "0", text);
     let problem = slice::from_ref(&problem);
-    assert_found(&T::repair(db).await.unwrap().left, problem);
-    assert_found(&T::verify(db).await.unwrap().problems, problem);
+    assert_found(&Ops::<T>::of(db).repair().await.unwrap().left, problem);
+    assert_found(&Ops::<T>::of(db).verify().await.unwrap().problems, problem);
     let removed = orders
         .remove_item(&0, T::order_is("order 3"))
         .await
         .unwrap();
     assert!(removed.is_some());
-    assert_eq!(T::verify(db).await.unwrap().problems, []);
+    assert_eq!(Ops::<T>::of(db).verify().await.unwrap().problems, []);
     assert_eq!(orders.count(&0).await.unwrap(), 3);
 }
 

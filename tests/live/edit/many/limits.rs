@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, future::IntoFuture, panic::AssertUnwindSafe};
 
+use bucket_ops::Ops;
 use bucket_runtime::{
     Bucket, Filter,
     mongodb::{
@@ -238,7 +239,9 @@ async fn retention_deletes_whole_windows_without_their_items(Recorded(db, record
     assert_eq!(readings.remove_all_items(none).await.unwrap(), 0);
     let left = readings.count_all().await.unwrap();
     assert_eq!(left, 80 - 28);
-    let problems = Reading::verify_in(readings.collection().clone()).await;
+    let problems = Ops::<Reading>::in_collection(readings.collection().clone())
+        .verify()
+        .await;
     assert_eq!(problems.unwrap().problems, []);
     // The window takes items again.
     readings.append(&all[2 * 46]).await.unwrap();

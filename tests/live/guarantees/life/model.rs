@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use bucket_ops::Ops;
 use bucket_runtime::{
     Buckets, Ordinal, Result,
     mongodb::{
@@ -76,7 +77,7 @@ impl Model {
     /// Each item is stored once with a value that it may have, or is missing if it may be. There are no other items, and
     /// the buckets satisfy all guarantees, with `most` items at most.
     pub(crate) async fn agrees<T: Entry>(&self, db: &Database, most: i64) {
-        assert_eq!(T::verify(db).await.unwrap().problems, []);
+        assert_eq!(Ops::<T>::of(db).verify().await.unwrap().problems, []);
         let documents = documents(&db.collection::<Document>(T::SPEC.collection)).await;
         self.has_order::<T>(&documents);
         for bucket in &documents {

@@ -1,5 +1,6 @@
 //! Imports beside writers, and beside each other.
 
+use bucket_ops::Ops;
 use bucket_runtime::{
     Bucket,
     mongodb::{Database, bson::DateTime},
@@ -7,21 +8,25 @@ use bucket_runtime::{
 
 use super::{Ride, Seconds3, Seconds100, Windows3, assert_imported, fill, flat, flat_of};
 use crate::support::database::{Live, dense_buckets, documents, fresh, items};
+use crate::support::ops;
 
 /// G2: a handle that was opened before the capacity became less is refused; opened again, it takes the new one.
 #[bucket_testkit::test]
 async fn g2_a_handle_from_before_a_change_of_the_capacity_imports_nothing(db: Live) {
     let expected = fill(&db, 1_000).await;
     let before = fresh::<Seconds100>(&db).await;
-    Seconds3::change_capacity(&db).await.unwrap();
-    let error = before.import_flat(&flat_of(&db)).await.unwrap_err();
+    Ops::<Seconds3>::of(&db).change_capacity().await.unwrap();
+    let error = ops(&before).import_flat(&flat_of(&db)).await.unwrap_err();
     assert!(
         error.is_index_missing() && !error.is_maybe_stored(),
         "{error}"
     );
     assert!(documents(before.collection()).await.is_empty());
     let again = Seconds100::buckets(&db).stored_capacity(true).await;
-    again.unwrap().import_flat(&flat_of(&db)).await.unwrap();
+    ops(&again.unwrap())
+        .import_flat(&flat_of(&db))
+        .await
+        .unwrap();
     assert_imported(&Seconds3::buckets(&db).await.unwrap(), &expected).await;
 }
 
@@ -32,7 +37,7 @@ async fn several_runs_at_a_time_store_each_item_once(db: Live) {
     let buckets = fresh::<Seconds3>(&db).await;
     let runs = (0..4).map(|_| {
         let (buckets, flat) = (buckets.clone(), flat_of(&db));
-        tokio::spawn(async move { buckets.import_flat(&flat).await })
+        tokio::spawn(async move { ops(&buckets).import_flat(&flat).await })
     });
     let runs = futures_util::future::join_all(runs).await;
     let mut finished = 0;
@@ -63,13 +68,15 @@ async fn joined<T: Ride>(db: &Database) {
     let buckets = fresh::<T>(db).await;
     let (live, handle) = (buckets.clone(), tokio::runtime::Handle::current());
     let mut begun = false;
-    let import_flat = buckets.import_flat(&flat_of(db)).on_progress(move |at| {
-        if at.stored > 0 && !std::mem::replace(&mut begun, true) {
-            let late = T::new(1, "Bern", DateTime::from_millis(1_698_321_639_000), -1);
-            tokio::task::block_in_place(|| handle.block_on(async { live.append(&late).await }))
-                .unwrap();
-        }
-    });
+    let import_flat = ops(&buckets)
+        .import_flat(&flat_of(db))
+        .on_progress(move |at| {
+            if at.stored > 0 && !std::mem::replace(&mut begun, true) {
+                let late = T::new(1, "Bern", DateTime::from_millis(1_698_321_639_000), -1);
+                tokio::task::block_in_place(|| handle.block_on(async { live.append(&late).await }))
+                    .unwrap();
+            }
+        });
     let done = import_flat.await.unwrap();
     assert_eq!((done.found, done.stored), (4_001, 4_001));
     dense_buckets(&buckets).await;

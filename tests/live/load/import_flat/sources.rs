@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use bucket_ops::Ops;
 use bucket_runtime::{
     Bucket, Buckets,
     mongodb::{
@@ -13,6 +14,7 @@ use futures_util::TryStreamExt;
 use rand::{Rng, seq::SliceRandom};
 
 use crate::support::database::{Live, documents, fresh, number};
+use crate::support::ops;
 
 /// A vote. A transaction stores 2,000 of them.
 #[derive(Debug, Clone, PartialEq, Bucket)]
@@ -92,7 +94,7 @@ async fn each_once<T: Bucket>(db: &Database, flat: &Collection<Document>, sort: 
     let mut dropped = 0;
     let done = loop {
         let (report, mut reported) = tokio::sync::mpsc::unbounded_channel();
-        let import = buckets.import_flat(flat).on_progress(move |at| {
+        let import = ops(&buckets).import_flat(flat).on_progress(move |at| {
             let _ = report.send(at.stored);
         });
         let import = match &sort {
@@ -122,7 +124,7 @@ async fn each_once<T: Bucket>(db: &Database, flat: &Collection<Document>, sort: 
     }
     let stored = stored(&buckets).await;
     assert!(stored == all, "{} of {} votes", stored.len(), all.len());
-    assert_eq!(T::verify(db).await.unwrap().problems, []);
+    assert_eq!(Ops::<T>::of(db).verify().await.unwrap().problems, []);
 }
 
 #[bucket_testkit::test(multi_thread)]
@@ -213,7 +215,7 @@ async fn g1_keys_that_a_collation_takes_for_equal_stay_apart(db: Live) {
     let visit = |n: i64| doc! { "_id": n, "city": city(n), "v": n };
     flat.insert_many((0..5_000).map(visit)).await.unwrap();
     let visits = fresh::<Visit>(&db).await;
-    let done = visits.import_flat(&flat).await.unwrap();
+    let done = ops(&visits).import_flat(&flat).await.unwrap();
     assert_eq!((done.found, done.stored), (5_000, 5_000));
     for (first, city) in [(0, "a"), (1, "A")] {
         let found = crate::support::database::items(&visits, city).await;
@@ -230,7 +232,7 @@ async fn g1_keys_that_a_collation_takes_for_equal_stay_apart(db: Live) {
     db.run_command(create).await.unwrap();
     let visits = fresh::<Visit>(&db).await;
     let flat_view = db.collection::<Document>("flat_view");
-    let error = visits.import_flat(&flat_view).await.unwrap_err();
+    let error = ops(&visits).import_flat(&flat_view).await.unwrap_err();
     assert!(error.to_string().contains("collation"), "{error}");
     assert_eq!(documents(visits.collection()).await, []);
 }

@@ -1,5 +1,6 @@
 //! What an import says of documents that it does not store, and of a source that did not stay as it was.
 
+use bucket_ops::Ops;
 use bucket_runtime::{
     Bucket, Buckets,
     mongodb::{
@@ -11,6 +12,7 @@ use futures_util::TryStreamExt;
 
 use super::{Photo, Seconds3, fill, flat, flat_of};
 use crate::support::database::{Live, Recorded, documents, fresh, items};
+use crate::support::ops;
 
 /// Beside all others: a wrong key, a wrong field, no time, a time that no id can hold.
 #[bucket_testkit::test]
@@ -30,7 +32,7 @@ async fn documents_that_are_no_items_are_listed_and_all_others_imported(db: Live
     let buckets = fresh::<Seconds3>(&db).await;
     for is_dry in [true, false] {
         let mut listed = Vec::new();
-        let import = buckets.import_flat(&collection);
+        let import = ops(&buckets).import_flat(&collection);
         let import = import.skip_unreadable(|error| listed.push(error));
         let done = import.dry_run(is_dry).await.unwrap();
         let stored = if is_dry { 0 } else { 296 };
@@ -61,11 +63,11 @@ async fn a_dry_run_reads(db: Live) {
     flat_of(&db).insert_many(foreign).await.unwrap();
     let buckets = fresh::<Seconds3>(&db).await;
     let mut listed = 0;
-    let import = buckets.import_flat(&flat_of(&db));
+    let import = ops(&buckets).import_flat(&flat_of(&db));
     let import = import.skip_unreadable(|_| listed += 1);
     assert_eq!(import.dry_run(true).await.unwrap().unreadable, 10);
     assert_eq!(listed, 10);
-    let error = buckets.import_flat(&flat_of(&db)).dry_run(true).await;
+    let error = ops(&buckets).import_flat(&flat_of(&db)).dry_run(true).await;
     assert!(error.unwrap_err().is_deserialize());
 }
 
@@ -77,10 +79,12 @@ async fn an_item_that_is_too_large_is_named(db: Live) {
     };
     flat_of(&db).insert_many((0..20).map(photo)).await.unwrap();
     let photos = fresh::<Photo>(&db).await;
-    let error = photos.import_flat(&flat_of(&db)).await.unwrap_err();
+    let error = ops(&photos).import_flat(&flat_of(&db)).await.unwrap_err();
     assert!(error.to_string().contains(r#"_id Long("7") "#), "{error}");
     assert!(error.to_string().contains("max_bytes"), "{error}");
-    let import = photos.import_flat(&flat_of(&db)).skip_unreadable(|_| ());
+    let import = ops(&photos)
+        .import_flat(&flat_of(&db))
+        .skip_unreadable(|_| ());
     assert_eq!(import.await.unwrap().stored, 19);
 }
 
@@ -106,20 +110,20 @@ async fn a_repeated_identity_is_left_out_of_few_commands(Recorded(db, record): R
     let rows = (0_i64..).zip(all.iter().copied()).map(row);
     flat_of(&db).insert_many(rows).await.unwrap();
     record.take();
-    let done = orders.import_flat(&flat_of(&db)).await.unwrap();
+    let done = ops(&orders).import_flat(&flat_of(&db)).await.unwrap();
     assert_eq!((done.found, done.stored, done.left_out), (5_003, 5_000, 3));
     let sent = record.take();
     let writes = |name: &str| sent.iter().filter(|sent| sent.contains_key(name)).count();
     assert!(writes("insert") + writes("update") < 20, "{sent:?}");
     let found = items(&orders, &1).await;
     assert!(found.iter().map(|order| order.order).eq(0..5_000));
-    assert_eq!(Order::verify(&db).await.unwrap().problems, []);
+    assert_eq!(Ops::<Order>::of(&db).verify().await.unwrap().problems, []);
 }
 
 /// Drops the import behind its first transaction, and waits until that is over.
 async fn begin(buckets: &Buckets<Seconds3>, collection: &Collection<Document>) -> u64 {
     let (report, mut reported) = tokio::sync::mpsc::unbounded_channel();
-    let import = buckets.import_flat(collection).on_progress(move |at| {
+    let import = ops(buckets).import_flat(collection).on_progress(move |at| {
         let _ = report.send(at.stored);
     });
     let begun = async { while reported.recv().await == Some(0) {} };
@@ -154,20 +158,20 @@ async fn an_import_does_not_go_on_in_a_source_that_changed(db: Live) {
         .unwrap()
         .unwrap();
     let before = documents(buckets.collection()).await;
-    let error = buckets.import_flat(&flat_of(&db)).await.unwrap_err();
+    let error = ops(&buckets).import_flat(&flat_of(&db)).await.unwrap_err();
     assert!(error.is_unverified(), "{error}");
     assert_eq!(documents(buckets.collection()).await, before);
 
     // As it was before, it goes on; and from the beginning in a collection that was emptied.
     flat_of(&db).insert_one(first).await.unwrap();
     buckets.collection().delete_many(doc! {}).await.unwrap();
-    let before = buckets
+    let before = ops(&buckets)
         .import_flat(&flat_of(&db))
         .dry_run(true)
         .await
         .unwrap();
     assert_eq!((before.found, before.stored), (10_000, 0));
-    let done = buckets.import_flat(&flat_of(&db)).await.unwrap();
+    let done = ops(&buckets).import_flat(&flat_of(&db)).await.unwrap();
     assert_eq!((done.found, done.stored), (10_000, 10_000));
     assert_eq!(buckets.count_all().await.unwrap(), 10_000);
 }
@@ -188,7 +192,7 @@ async fn buckets_by_hand_are_imported_through_a_view(db: Live) {
     let create = db.create_collection("flat").view_on("by_hand".to_owned());
     create.pipeline(pipeline).await.unwrap();
     let buckets = fresh::<Seconds3>(&db).await;
-    let done = buckets.import_flat(&flat_of(&db)).await.unwrap();
+    let done = ops(&buckets).import_flat(&flat_of(&db)).await.unwrap();
     assert_eq!((done.found, done.stored), (20, 20));
     let found: Vec<_> = buckets
         .all_items()
@@ -200,5 +204,8 @@ async fn buckets_by_hand_are_imported_through_a_view(db: Live) {
     let mut kilometres = Vec::from_iter(found.iter().map(|ride| ride.kilometres));
     kilometres.sort_unstable();
     assert!(kilometres.into_iter().eq(0..20));
-    assert_eq!(Seconds3::verify(&db).await.unwrap().problems, []);
+    assert_eq!(
+        Ops::<Seconds3>::of(&db).verify().await.unwrap().problems,
+        []
+    );
 }

@@ -4,6 +4,7 @@ mod lines;
 
 use std::time::Duration;
 
+use bucket_ops::Ops;
 use bucket_runtime::{
     Bucket, Buckets,
     mongodb::{
@@ -16,6 +17,7 @@ use rand::Rng;
 
 use super::{Visit, export, file, visits};
 use crate::support::database::{Live, documents, items, number};
+use crate::support::ops;
 
 visits! {
     Seconds("{page}_{at}", 3) #[bucket(unique)]
@@ -67,7 +69,7 @@ async fn comes_back<T: Visit>(db: &Database) {
     assert_eq!(lines.len(), before.len());
     visits.collection().delete_many(doc! {}).await.unwrap();
 
-    let imported = visits.import(file(&lines)).await.unwrap();
+    let imported = ops(&visits).import(file(&lines)).await.unwrap();
     assert_eq!(documents(visits.collection()).await, before);
     assert_eq!(imported.buckets, before.len() as u64);
     assert_eq!((imported.items, imported.already_there), (28, 0));
@@ -79,14 +81,14 @@ async fn comes_back<T: Visit>(db: &Database) {
         }
     }
     let now = documents(visits.collection()).await;
-    let again = visits.import(file(&lines)).await.unwrap();
+    let again = ops(&visits).import(file(&lines)).await.unwrap();
     assert_eq!(
         (again.buckets, again.already_there),
         (0, before.len() as u64)
     );
     assert_eq!(documents(visits.collection()).await, now);
     assert_one_open::<T>(&now);
-    assert_eq!(T::verify(db).await.unwrap().problems, []);
+    assert_eq!(Ops::<T>::of(db).verify().await.unwrap().problems, []);
 }
 
 #[bucket_testkit::test]
@@ -105,14 +107,14 @@ async fn comes_back_later<T: Visit>(db: &Database, newer: i64) {
     for n in 0..8 {
         visits.append(&visit("a", n)).await.unwrap();
     }
-    let archive = visits.export("a").await.unwrap();
+    let archive = ops(&visits).export("a").await.unwrap();
     let archive: Vec<String> = archive.try_collect().await.unwrap();
     visits.remove_key("a").await.unwrap();
     for n in 100..100 + newer {
         visits.append(&visit("a", n)).await.unwrap();
     }
     visits.append(&visit("b", 1)).await.unwrap();
-    let imported = visits.import(file(&archive)).await.unwrap();
+    let imported = ops(&visits).import(file(&archive)).await.unwrap();
     let stored = documents(visits.collection()).await;
     assert_one_open::<T>(&stored);
     visits.append(&visit("a", 100 + newer)).await.unwrap();
@@ -131,7 +133,7 @@ async fn comes_back_later<T: Visit>(db: &Database, newer: i64) {
     }
     assert_eq!(found, expected);
     assert_eq!(visits.count("b").await.unwrap(), 1);
-    assert_eq!(T::verify(db).await.unwrap().problems, []);
+    assert_eq!(Ops::<T>::of(db).verify().await.unwrap().problems, []);
 }
 
 #[bucket_testkit::test]
@@ -150,7 +152,7 @@ async fn g3_a_larger_capacity_leaves_one_bucket_open(db: Live) {
     let lines = export(&visits).await;
     db.drop().await.unwrap();
     let larger = Seconds5::buckets(&db).await.unwrap();
-    let imported = larger.import(file(&lines)).await.unwrap();
+    let imported = ops(&larger).import(file(&lines)).await.unwrap();
     assert_eq!(imported.refused, []);
     assert_one_open::<Seconds5>(&documents(larger.collection()).await);
     assert_eq!(larger.count_all().await.unwrap(), 28);
@@ -171,10 +173,11 @@ async fn g6_an_import_that_was_dropped_goes_on(db: Live) {
     let mut rng = rand::rng();
     for _ in 0..5 {
         let limit = Duration::from_millis(rng.random_range(1..200));
-        let _ = tokio::time::timeout(limit, async { visits.import(file(&lines)).await }).await;
+        let _ =
+            tokio::time::timeout(limit, async { ops(&visits).import(file(&lines)).await }).await;
     }
     let mut seen = Vec::new();
-    let import = visits.import(file(&lines));
+    let import = ops(&visits).import(file(&lines));
     let done = import
         .on_progress(|at| seen.push(at.buckets + at.already_there))
         .await

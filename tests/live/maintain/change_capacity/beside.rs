@@ -6,6 +6,7 @@ use std::sync::{
     atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering},
 };
 
+use bucket_ops::Ops;
 use bucket_runtime::{
     Buckets,
     mongodb::{Database, bson::Document},
@@ -105,7 +106,7 @@ async fn writers<A: Trade, B: Trade>(db: &Database) {
 
     let least = A::SPEC.capacity.min(B::SPEC.capacity);
     open_below.store(least as usize, Ordering::SeqCst);
-    B::change_capacity(db).await.unwrap();
+    Ops::<B>::of(db).change_capacity().await.unwrap();
     is_changed.store(true, Ordering::SeqCst);
     for written in writers.join_all().await {
         assert!(!written.is_empty(), "a writer has stored nothing");
@@ -164,7 +165,7 @@ async fn at_each_command<A: Trade, B: Trade>(db: &Live) {
         }
     };
     let client = interrupted(|_| true, step).await;
-    let change = B::change_capacity(&client.database(db.name()));
+    let change = Ops::<B>::of(&client.database(db.name())).change_capacity();
     change.await.unwrap();
     let expected = expected.lock().unwrap().clone();
     assert!(expected.len() as i64 > before && refused.load(Ordering::SeqCst) > 0);

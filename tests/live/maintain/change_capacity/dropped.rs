@@ -1,6 +1,7 @@
 //! A crash between any two commands of a change: its future is dropped at each of them, after it was sent and before
 //! its answer arrives. (A call that is dropped at the answer leaves no other state than that command.)
 
+use bucket_ops::Ops;
 use bucket_runtime::mongodb::{Database, bson::Document};
 
 use super::{
@@ -39,7 +40,7 @@ async fn dropped<A: Trade, B: Trade, Last: Trade>(db: &Database) {
         for n in 0..14 {
             old.append(&A::new(1 + n / 12, n)).await.unwrap();
         }
-        let done = events.cut(stop, B::change_capacity(&cut)).await;
+        let done = events.cut(stop, Ops::<B>::of(&cut).change_capacity()).await;
         at_rest(db).await;
 
         let mut expected = Vec::from_iter(0..14);
@@ -76,7 +77,7 @@ async fn dropped<A: Trade, B: Trade, Last: Trade>(db: &Database) {
         }
         assert_eq!(stored(db).await, expected, "G1");
 
-        Last::change_capacity(db).await.unwrap();
+        Ops::<Last>::of(db).change_capacity().await.unwrap();
         assert_eq!(stored(db).await, expected, "G1");
         let [(_, false)] = indexes(db).await[..] else {
             panic!("{:?}", indexes(db).await)

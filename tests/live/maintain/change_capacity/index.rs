@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use bucket_ops::Ops;
 use bucket_runtime::{
     Bucket, Result,
     mongodb::{
@@ -47,7 +48,7 @@ async fn validated(db: &Database) {
 }
 
 fn change_capacity<T: Bucket>(db: &Database) -> JoinHandle<Result<()>> {
-    tokio::spawn(T::change_capacity(db).into_future())
+    tokio::spawn(Ops::<T>::of(db).change_capacity().into_future())
 }
 
 /// Until the old buckets are sealed no index can be named, and at each moment one guards the collection.
@@ -66,7 +67,7 @@ async fn g3_an_index_guards_the_collection_at_each_command(db: Live) {
         }
     };
     let client = interrupted(|_| true, look).await;
-    let change = Timed25::change_capacity(&client.database(db.name()));
+    let change = Ops::<Timed25>::of(&client.database(db.name())).change_capacity();
     change.await.unwrap();
     let (old, new) = ("bucket_open".to_owned(), "bucket_open_25".to_owned());
     let mut found = found.lock().unwrap().clone();
@@ -87,7 +88,7 @@ async fn g3_an_index_guards_the_collection_at_each_command(db: Live) {
 async fn a_change_takes_few_round_trips_and_none_takes_one(Recorded(db, record): Recorded) {
     let _ = Timed10::buckets(&db).await.unwrap();
     record.take();
-    Timed25::change_capacity(&db).await.unwrap();
+    Ops::<Timed25>::of(&db).change_capacity().await.unwrap();
     let sent = [
         "listIndexes",
         "update",
@@ -101,23 +102,23 @@ async fn a_change_takes_few_round_trips_and_none_takes_one(Recorded(db, record):
         "listIndexes",
     ];
     assert_eq!(record.names(), sent);
-    Timed25::change_capacity(&db).await.unwrap();
+    Ops::<Timed25>::of(&db).change_capacity().await.unwrap();
     assert_eq!(record.names(), ["listIndexes"]);
 }
 
 #[bucket_testkit::test]
 async fn the_structs_validator_follows_and_another_one_stays(db: Live) {
     validated(&db).await;
-    Timed25::change_capacity(&db).await.unwrap();
+    Ops::<Timed25>::of(&db).change_capacity().await.unwrap();
     Timed25::create_collection(&db).await.unwrap();
-    Timed4::change_capacity(&db).await.unwrap();
+    Ops::<Timed4>::of(&db).change_capacity().await.unwrap();
     Timed4::create_collection(&db).await.unwrap();
     is_sound::<Timed4>(&db).await;
 
     let other = doc! { "count": { "$gte": 0 } };
     let command = doc! { "collMod": "trades", "validator": other };
     db.run_command(command).await.unwrap();
-    Timed10::change_capacity(&db).await.unwrap();
+    Ops::<Timed10>::of(&db).change_capacity().await.unwrap();
     let error = Timed10::create_collection(&db).await.unwrap_err();
     assert!(error.is_validator_conflict(), "{error}");
 }
@@ -125,13 +126,13 @@ async fn the_structs_validator_follows_and_another_one_stays(db: Live) {
 #[bucket_testkit::test]
 async fn a_second_open_index_goes(db: Live) {
     validated(&db).await;
-    Timed25::change_capacity(&db).await.unwrap();
+    Ops::<Timed25>::of(&db).change_capacity().await.unwrap();
     // As a program of capacity 10 creates it.
     let index = Timed10::indexes().remove(0).model;
     let trades = db.collection::<Document>("trades");
     trades.create_index(index).await.unwrap();
     assert!(Timed25::buckets(&db).await.unwrap_err().is_index_missing());
-    Timed25::change_capacity(&db).await.unwrap();
+    Ops::<Timed25>::of(&db).change_capacity().await.unwrap();
     assert_eq!(indexes(&db).await, [("bucket_open_25".to_owned(), false)]);
     is_sound::<Timed25>(&db).await;
 }
@@ -156,7 +157,7 @@ async fn g3_of_a_collection_that_had_no_index(db: Live) {
     insert_open(&db, 0).await;
     let error = Numbered25::buckets(&db).await.unwrap_err();
     assert!(error.is_several_open(), "{error}");
-    Numbered25::change_capacity(&db).await.unwrap();
+    Ops::<Numbered25>::of(&db).change_capacity().await.unwrap();
     assert_eq!(stored(&db).await, Vec::from_iter(0..24));
     is_sound::<Numbered25>(&db).await;
 }
@@ -182,13 +183,15 @@ async fn g3_of_duplicates_that_prevent_the_new_index(db: Live) {
         };
         let is_creation = |command: &Document| command.contains_key("createIndexes");
         let client = interrupted(is_creation, duplicate).await;
-        let changed = Numbered25::change_capacity(&client.database(db.name())).await;
+        let changed = Ops::<Numbered25>::of(&client.database(db.name()))
+            .change_capacity()
+            .await;
         if times == 10 {
             let error = changed.unwrap_err();
             assert!(error.is_several_open(), "{error}");
             let error = Numbered10::buckets(&db).await.unwrap_err();
             assert!(error.is_index_missing(), "{error}");
-            Numbered25::change_capacity(&db).await.unwrap();
+            Ops::<Numbered25>::of(&db).change_capacity().await.unwrap();
         } else {
             changed.unwrap();
         }
@@ -207,7 +210,7 @@ async fn two_calls_that_want_different_capacities_come_to_an_end(db: Live) {
             change_capacity::<Timed4>(&db),
         );
         let _ = (up.await.unwrap(), down.await.unwrap());
-        Timed10::change_capacity(&db).await.unwrap();
+        Ops::<Timed10>::of(&db).change_capacity().await.unwrap();
         let [(_, false)] = indexes(&db).await[..] else {
             panic!("{:?}", indexes(&db).await)
         };

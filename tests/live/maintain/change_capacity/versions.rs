@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bucket_ops::Ops;
 use bucket_runtime::{
     Buckets,
     mongodb::{Database, bson::Document},
@@ -40,7 +41,7 @@ async fn both_start<V1: Trade, V2: Trade>(db: &Database) {
     let before = documents(first.collection()).await;
     dense::<V1>(before.clone());
 
-    V2::change_capacity(db).await.unwrap();
+    Ops::<V2>::of(db).change_capacity().await.unwrap();
     is_refused(&first, &V1::new(1, next)).await;
     is_refused(&second, &V2::new(1, next)).await;
     assert!(V1::buckets(db).await.unwrap_err().is_capacity_mismatch());

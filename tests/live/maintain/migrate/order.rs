@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use bucket_ops::Ops;
 use bucket_runtime::{Bucket, mongodb::bson::Document};
 use futures_util::TryStreamExt;
 
@@ -28,7 +29,7 @@ async fn g1_g5_items_of_a_key_stay_in_order_while_it_is_appended_to(db: Live) {
         }
     };
     let (done, stopped) = tokio::sync::oneshot::channel();
-    let migrate = Timed::migrate_from(&db, timed).until(async {
+    let migrate = Ops::<Timed>::of(&db).migrate_from(timed).until(async {
         stopped.await.unwrap();
     });
     let writer = async {
@@ -37,7 +38,10 @@ async fn g1_g5_items_of_a_key_stay_in_order_while_it_is_appended_to(db: Live) {
     };
     let (items, ()) = futures_util::join!(migrate.into_future(), writer);
     assert_eq!(items.unwrap(), 2200);
-    assert_eq!(Trade::migrate_from(&db, convert).await.unwrap(), 2200);
+    assert_eq!(
+        Ops::<Trade>::of(&db).migrate_from(convert).await.unwrap(),
+        2200
+    );
     assert_migrated(&db, 2200, true).await;
 }
 
@@ -62,7 +66,9 @@ async fn assert_ordered(db: Live, items: i32, nth: i32, is_such: fn(&Document) -
         }
     };
     let client = interrupted(is_moment, step).await;
-    let migrated = Timed::migrate_from(&client.database(db.name()), timed).await;
+    let migrated = Ops::<Timed>::of(&client.database(db.name()))
+        .migrate_from(timed)
+        .await;
     let all = items + 2;
     assert_eq!(
         migrated.unwrap(),
@@ -117,6 +123,6 @@ async fn g5_of_chunks_with_one_bucket_each(db: Live) {
         };
         old.append(&trade).await.unwrap();
     }
-    assert_eq!(Timed::migrate_from(&db, timed).await.unwrap(), 8);
+    assert_eq!(Ops::<Timed>::of(&db).migrate_from(timed).await.unwrap(), 8);
     assert_eq!(numbers(&db).await, Vec::from_iter(0..8));
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bucket_ops::Ops;
 use bucket_runtime::{
     Bucket,
     mongodb::bson::{Document, doc},
@@ -27,7 +28,7 @@ async fn a_changed_item_ends_the_migration_with_an_error(db: Live) {
                 _ => drop(old.remove_key(&customer).await.unwrap()),
             }
         };
-        let migrate = Trade::migrate_from(&db, convert).until(async {
+        let migrate = Ops::<Trade>::of(&db).migrate_from(convert).until(async {
             change.await;
             tokio::time::sleep(Duration::from_secs(60)).await;
         });
@@ -36,12 +37,18 @@ async fn a_changed_item_ends_the_migration_with_an_error(db: Live) {
         let id = format!("{}_0000000000", trade(what).customer);
         assert!(error.to_string().contains(&id), "{error}");
         // The migration stays done until the new collection is dropped.
-        let error = Trade::migrate_from(&db, convert).await.unwrap_err();
+        let error = Ops::<Trade>::of(&db)
+            .migrate_from(convert)
+            .await
+            .unwrap_err();
         assert!(error.is_migrated_item_changed(), "{error}");
         db.collection::<Document>("trades").drop().await.unwrap();
     }
     let left = old.count_all().await.unwrap();
-    assert_eq!(Trade::migrate_from(&db, convert).await.unwrap(), left);
+    assert_eq!(
+        Ops::<Trade>::of(&db).migrate_from(convert).await.unwrap(),
+        left
+    );
 }
 
 /// Once more, a migration compares what is there; and it never advises to remove what has been migrated.
@@ -49,10 +56,15 @@ async fn a_changed_item_ends_the_migration_with_an_error(db: Live) {
 async fn a_migration_that_has_ended_says_so(db: Live) {
     let old = old::Trade::buckets(&db).await.unwrap();
     old.append_many((0..30).map(trade)).await.unwrap();
-    assert_eq!(Trade::migrate_from(&db, convert).await.unwrap(), 30);
+    assert_eq!(
+        Ops::<Trade>::of(&db).migrate_from(convert).await.unwrap(),
+        30
+    );
     let before = documents(&db.collection::<Document>("trades")).await;
     let mut reports = Vec::new();
-    let again = Trade::migrate_from(&db, convert).on_progress(|at| reports.push(at));
+    let again = Ops::<Trade>::of(&db)
+        .migrate_from(convert)
+        .on_progress(|at| reports.push(at));
     assert_eq!(again.await.unwrap(), 30);
     let reports = reports
         .iter()
@@ -64,7 +76,7 @@ async fn a_migration_that_has_ended_says_so(db: Live) {
         quantity: 7,
         ..convert(old)
     };
-    let error = Trade::migrate_from(&db, other).await.unwrap_err();
+    let error = Ops::<Trade>::of(&db).migrate_from(other).await.unwrap_err();
     assert!(error.is_key_taken(), "{error}");
     assert_eq!(
         documents(&db.collection::<Document>("trades")).await,
@@ -72,7 +84,10 @@ async fn a_migration_that_has_ended_says_so(db: Live) {
     );
     let trades = Trade::buckets(&db).await.unwrap();
     trades.append(&convert(trade(100))).await.unwrap();
-    let error = Trade::migrate_from(&db, convert).await.unwrap_err();
+    let error = Ops::<Trade>::of(&db)
+        .migrate_from(convert)
+        .await
+        .unwrap_err();
     assert!(error.is_key_taken(), "{error}");
     assert!(
         error.to_string().contains("nothing is left to do"),
@@ -86,7 +101,10 @@ async fn a_foreign_writer_to_the_new_collection_is_found(db: Live) {
     old.append_many((0..30).map(trade)).await.unwrap();
     let trades = Trade::buckets(&db).await.unwrap();
     trades.append(&convert(trade(100))).await.unwrap();
-    let error = Trade::migrate_from(&db, convert).await.unwrap_err();
+    let error = Ops::<Trade>::of(&db)
+        .migrate_from(convert)
+        .await
+        .unwrap_err();
     assert!(error.is_key_taken(), "{error}");
     trades.remove_key("MDB").await.unwrap();
 
@@ -96,13 +114,16 @@ async fn a_foreign_writer_to_the_new_collection_is_found(db: Live) {
         let change = trades.update_item("MDB", one, |trade| trade.quantity = 5);
         change.await.unwrap();
     };
-    let migrate = Trade::migrate_from(&db, convert).until(changed);
+    let migrate = Ops::<Trade>::of(&db).migrate_from(convert).until(changed);
     let error = migrate.await.unwrap_err();
     assert!(error.is_unverified(), "{error}");
     let one = Trade::FIELDS.quantity.eq(5);
     let back = trades.update_item("MDB", one, |trade| trade.quantity = 4);
     back.await.unwrap();
-    assert_eq!(Trade::migrate_from(&db, convert).await.unwrap(), 30);
+    assert_eq!(
+        Ops::<Trade>::of(&db).migrate_from(convert).await.unwrap(),
+        30
+    );
     assert_migrated(&db, 30, false).await;
 }
 
@@ -114,7 +135,10 @@ async fn items_that_cannot_move_are_named(db: Live) {
         customer: old.customer,
         n: old.qty % 11,
     };
-    let error = Unique::migrate_from(&db, unique).await.unwrap_err();
+    let error = Ops::<Unique>::of(&db)
+        .migrate_from(unique)
+        .await
+        .unwrap_err();
     assert!(error.is_not_unique(), "{error}");
     assert_eq!(
         documents(&db.collection::<Document>("unique_trades")).await,
@@ -124,20 +148,29 @@ async fn items_that_cannot_move_are_named(db: Live) {
         customer: old.customer,
         n: old.qty,
     };
-    assert_eq!(Unique::migrate_from(&db, unique).await.unwrap(), 30);
+    assert_eq!(
+        Ops::<Unique>::of(&db).migrate_from(unique).await.unwrap(),
+        30
+    );
 
     let buckets = old.collection();
     let wrong = doc! { "$set": { "items.1.qty": "many" } };
     let first = doc! { "_id": "0_0000000000" };
     buckets.update_one(first.clone(), wrong).await.unwrap();
-    let error = Trade::migrate_from(&db, convert).await.unwrap_err();
+    let error = Ops::<Trade>::of(&db)
+        .migrate_from(convert)
+        .await
+        .unwrap_err();
     assert!(
         error.is_deserialize() && error.to_string().contains("0_0000000000"),
         "{error}"
     );
     let right = doc! { "$set": { "items.1.qty": trade(11).qty } };
     buckets.update_one(first, right).await.unwrap();
-    assert_eq!(Trade::migrate_from(&db, convert).await.unwrap(), 30);
+    assert_eq!(
+        Ops::<Trade>::of(&db).migrate_from(convert).await.unwrap(),
+        30
+    );
     assert_migrated(&db, 30, false).await;
     let bucket = documents(buckets).await;
     assert_eq!(number(bucket[0].get("count")), 3);

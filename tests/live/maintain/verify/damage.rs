@@ -2,8 +2,9 @@
 
 use std::{collections::BTreeMap, slice};
 
+use bucket_ops::{Ops, Problem, ProblemKind as Kind};
 use bucket_runtime::{
-    Bucket, Buckets, Ordinal, Problem, ProblemKind as Kind,
+    Bucket, Buckets, Ordinal,
     mongodb::{
         Collection, Database,
         bson::{Bson, DateTime, Document, doc},
@@ -106,12 +107,16 @@ pub(crate) fn id(bucket: &Document) -> Bson {
 }
 
 pub(crate) async fn verify<T: Bucket>(notes: &Buckets<T>) -> Vec<Problem> {
-    let verified = T::verify_in(notes.collection().clone()).await;
+    let verified = Ops::<T>::in_collection(notes.collection().clone())
+        .verify()
+        .await;
     verified.unwrap().problems
 }
 
 pub(crate) async fn repair<T: Bucket>(notes: &Buckets<T>) -> Vec<Problem> {
-    let repaired = T::repair_in(notes.collection().clone()).await;
+    let repaired = Ops::<T>::in_collection(notes.collection().clone())
+        .repair()
+        .await;
     repaired.unwrap().left
 }
 
@@ -121,7 +126,10 @@ pub(crate) async fn is_repaired<T: Note>(notes: &Buckets<T>, problem: Expected) 
     let found = verify(notes).await;
     assert_found(&found, slice::from_ref(&problem));
     assert!(found[0].is_repairable());
-    let done = T::repair_in(notes.collection().clone()).await.unwrap();
+    let done = Ops::<T>::in_collection(notes.collection().clone())
+        .repair()
+        .await
+        .unwrap();
     assert_eq!(done.left, [], "{problem:?}");
     assert_eq!(done.repaired, BTreeMap::from([(problem.kind, 1)]));
     let repaired = documents(notes.collection()).await;

@@ -2,8 +2,9 @@
 
 use std::slice;
 
+use bucket_ops::{Ops, ProblemKind as Kind};
 use bucket_runtime::{
-    Bucket, Buckets, Ordinal, ProblemKind as Kind,
+    Bucket, Buckets, Ordinal,
     mongodb::{
         Database,
         bson::{Bson, DateTime, doc, oid::ObjectId},
@@ -161,9 +162,9 @@ async fn a_key_under_an_older_name_is_one(db: Live) {
 #[bucket_testkit::test]
 async fn what_is_not_there_is_an_error_and_so_is_an_index_for_something_else(db: Live) {
     for error in [
-        Timed::verify(&db).await.unwrap_err(),
-        Timed::repair(&db).await.unwrap_err(),
-        Timed::rebuild_rollups(&db).await.unwrap_err(),
+        Ops::<Timed>::of(&db).verify().await.unwrap_err(),
+        Ops::<Timed>::of(&db).repair().await.unwrap_err(),
+        Ops::<Timed>::of(&db).rebuild_rollups().await.unwrap_err(),
     ] {
         assert!(error.is_collection_missing(), "{error}");
         assert!(error.to_string().contains("does not exist"), "{error}");
@@ -171,11 +172,11 @@ async fn what_is_not_there_is_an_error_and_so_is_an_index_for_something_else(db:
     assert!(db.list_collection_names().await.unwrap().is_empty());
 
     let _ = Windowed::buckets(&db).await.unwrap();
-    let verified = Windowed::verify(&db).await.unwrap();
+    let verified = Ops::<Windowed>::of(&db).verify().await.unwrap();
     assert_eq!((verified.buckets, verified.items), (0, 0));
     assert_eq!(verified.problems, []);
-    let error = Timed::verify(&db).await.unwrap_err();
+    let error = Ops::<Timed>::of(&db).verify().await.unwrap_err();
     assert!(error.is_index_conflict(), "{error}");
-    let error = Timed::repair(&db).await.unwrap_err();
+    let error = Ops::<Timed>::of(&db).repair().await.unwrap_err();
     assert!(error.is_index_conflict(), "{error}");
 }

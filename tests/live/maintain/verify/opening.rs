@@ -1,7 +1,8 @@
 //! Another struct in the collection is noticed when it is opened, and a missing index by `verify`.
 
+use bucket_ops::{Ops, ProblemKind as Kind};
 use bucket_runtime::{
-    Bucket, ProblemKind as Kind,
+    Bucket,
     mongodb::bson::{DateTime, Document, doc},
 };
 use futures_util::TryStreamExt;
@@ -77,7 +78,7 @@ async fn a_struct_with_another_key_is_told_to_take_its_own_collection(db: Live) 
     orders.append(&order(0)).await.unwrap();
     let refusals = [
         other::Note::buckets(&db).await.unwrap_err(),
-        other::Note::verify(&db).await.unwrap_err(),
+        Ops::<other::Note>::of(&db).verify().await.unwrap_err(),
         other::Counted::buckets(&db).await.unwrap_err(),
     ];
     for error in refusals {
@@ -232,7 +233,7 @@ async fn g4_buckets_by_hand_are_noticed_and_no_read_gives_their_items(db: Live) 
     let filter = Order::FIELDS.total.gte(0);
     let count = orders.count_all().filter(filter).await;
     assert_eq!(count.unwrap(), 1);
-    let problems = Order::verify(&db).await.unwrap().problems;
+    let problems = Ops::<Order>::of(&db).verify().await.unwrap().problems;
     let foreign = problems
         .iter()
         .find(|problem| problem.kind == Kind::ForeignId);
@@ -253,12 +254,15 @@ async fn missing_indexes_are_listed_with_their_commands(db: Live) {
         .iter()
         .map(|index| expected(Kind::MissingIndex, [""; 0], None, index.to_string()))
         .collect();
-    let verified = Order::verify(&db).await.unwrap();
+    let verified = Ops::<Order>::of(&db).verify().await.unwrap();
     assert_found(&verified.problems, &missing);
     assert_eq!((verified.buckets, verified.items), (1, 1));
-    assert_found(&Order::repair(&db).await.unwrap().left, &missing);
+    assert_found(
+        &Ops::<Order>::of(&db).repair().await.unwrap().left,
+        &missing,
+    );
     let _ = Order::buckets(&db).await.unwrap();
-    assert_eq!(Order::verify(&db).await.unwrap().problems, []);
+    assert_eq!(Ops::<Order>::of(&db).verify().await.unwrap().problems, []);
     let none = orders.collection().count_documents(doc! {}).await;
     assert_eq!(none.unwrap(), 1);
 }

@@ -2,8 +2,9 @@
 
 use std::{collections::BTreeMap, slice};
 
+use bucket_ops::{Ops, Problem, ProblemKind as Kind};
 use bucket_runtime::{
-    Bucket, Problem, ProblemKind as Kind,
+    Bucket,
     mongodb::{
         Database,
         bson::{Bson, Document, doc},
@@ -68,7 +69,7 @@ async fn a_collection_of_the_manuals_racing_upserts_is_verified_repaired_and_use
         "{error}"
     );
 
-    let problems = Trade::verify(&db).await.unwrap().problems;
+    let problems = Ops::<Trade>::of(&db).verify().await.unwrap().problems;
     let [several, lacking @ ..] = &problems[..] else {
         panic!("several open buckets of one key: {problems:?}")
     };
@@ -76,7 +77,7 @@ async fn a_collection_of_the_manuals_racing_upserts_is_verified_repaired_and_use
     let expected = expected(Kind::SeveralOpen, open.clone(), "123", text);
     assert_found(slice::from_ref(several), &[expected]);
     assert_eq!(missing(lacking), lacking);
-    let done = Trade::repair(&db).await.unwrap();
+    let done = Ops::<Trade>::of(&db).repair().await.unwrap();
     assert_eq!(done.repaired, BTreeMap::from([(Kind::SeveralOpen, 1)]));
     assert_eq!(done.left, lacking);
     assert_eq!(open_ids(&db).await, open[open.len() - 1..]);
@@ -89,7 +90,7 @@ async fn a_collection_of_the_manuals_racing_upserts_is_verified_repaired_and_use
     let mut read = quantities(&trades).await;
     read.sort_unstable();
     assert_eq!(read, Vec::from_iter(0..first + 25));
-    assert_eq!(Trade::verify(&db).await.unwrap().problems, []);
+    assert_eq!(Ops::<Trade>::of(&db).verify().await.unwrap().problems, []);
 }
 
 /// The missing indexes among these problems.
@@ -104,7 +105,7 @@ async fn repairs_beside_unguarded_writers_lose_nothing_and_end_when_these_do(db:
     let writers = race(&db, 0);
     let repairs = async {
         for _ in 0..5 {
-            let repaired = Trade::repair(&db).await;
+            let repaired = Ops::<Trade>::of(&db).repair().await;
             // The first writer creates the collection.
             if (repaired.as_ref()).is_err_and(|error| error.is_collection_missing()) {
                 continue;
@@ -117,7 +118,7 @@ async fn repairs_beside_unguarded_writers_lose_nothing_and_end_when_these_do(db:
         }
     };
     futures_util::future::join(writers, repairs).await;
-    let left = Trade::repair(&db).await.unwrap().left;
+    let left = Ops::<Trade>::of(&db).repair().await.unwrap().left;
     assert_eq!(missing(&left), left);
     let trades = Trade::buckets(&db).await.unwrap();
     let mut read = quantities(&trades).await;
@@ -142,8 +143,8 @@ async fn buckets_that_are_filled_while_others_are_opened_are_no_problem(db: Live
     }
     let mut passes = 0;
     while !writers.is_empty() || passes < 3 {
-        assert_eq!(Trade::verify(&db).await.unwrap().problems, []);
-        let done = Trade::repair(&db).await.unwrap();
+        assert_eq!(Ops::<Trade>::of(&db).verify().await.unwrap().problems, []);
+        let done = Ops::<Trade>::of(&db).repair().await.unwrap();
         assert_eq!((done.repaired, done.left), (BTreeMap::new(), vec![]));
         while writers.try_join_next().is_some() {}
         passes += 1;

@@ -5,8 +5,9 @@ mod places;
 
 use std::collections::BTreeMap;
 
+use bucket_ops::{Ops, ProblemKind as Kind};
 use bucket_runtime::{
-    Bucket, Buckets, Filter, ProblemKind as Kind,
+    Bucket, Buckets, Filter,
     mongodb::bson::{Bson, DateTime, Decimal128, Document, doc},
 };
 use rand::Rng;
@@ -109,7 +110,7 @@ async fn each_false_rollup_is_found_and_computed_again(db: Live) {
     let before = items(&readings, &0).await;
     for (update, kind, field) in damages() {
         let bucket = id(&damage(&readings, doc! { "_id": "0_0000000000" }, update.clone()).await);
-        let verified = Reading::verify(&db).await.unwrap();
+        let verified = Ops::<Reading>::of(&db).verify().await.unwrap();
         assert_eq!((verified.buckets, verified.items), (9, 30));
         let problem = expected(kind, [bucket], "0", field);
         assert_found(&verified.problems, &[problem]);
@@ -122,11 +123,11 @@ async fn each_false_rollup_is_found_and_computed_again(db: Live) {
         );
         assert!(problem.is_repairable());
 
-        let done = Reading::repair(&db).await.unwrap();
+        let done = Ops::<Reading>::of(&db).repair().await.unwrap();
         assert_eq!(done.repaired, BTreeMap::from([(kind, 1)]));
         assert_eq!(done.left, []);
         // Adding in another order gives another last bit.
-        assert_eq!(Reading::verify(&db).await.unwrap().problems, []);
+        assert_eq!(Ops::<Reading>::of(&db).verify().await.unwrap().problems, []);
         assert_eq!(items_text(&items(&readings, &0).await), items_text(&before));
         let rest = documents(readings.collection()).await;
         assert_eq!(
@@ -152,11 +153,11 @@ async fn a_blocked_bucket_takes_items_after_the_repair(db: Live) {
     damage(&readings, open, update).await;
     let refused = readings.append(&reading(1, 10)).await.unwrap_err();
     assert!(!refused.is_maybe_stored(), "{refused}");
-    let done = Reading::rebuild_rollups(&db).await.unwrap();
+    let done = Ops::<Reading>::of(&db).rebuild_rollups().await.unwrap();
     assert_eq!((done.buckets, done.rebuilt, done.left), (9, 1, vec![]));
     readings.append(&reading(1, 10)).await.unwrap();
     assert_eq!(readings.rollup(&1).await.unwrap().count(), 11);
-    assert_eq!(Reading::verify(&db).await.unwrap().problems, []);
+    assert_eq!(Ops::<Reading>::of(&db).verify().await.unwrap().problems, []);
 }
 
 /// Fields that are marked later: buckets of the old program get rollups while the new one writes.
@@ -194,17 +195,19 @@ async fn fields_that_are_marked_later_get_their_rollups_beside_writers(db: Live)
         });
     }
     let mut seen = Vec::new();
-    let rebuild = Reading::rebuild_rollups(&db).on_progress(|at| seen.push(at.buckets));
+    let rebuild = Ops::<Reading>::of(&db)
+        .rebuild_rollups()
+        .on_progress(|at| seen.push(at.buckets));
     let done = rebuild.await.unwrap();
     assert_eq!(done.left, []);
     assert!(done.rebuilt > 150, "{done:?}");
     assert_eq!(seen.last(), Some(&done.buckets));
     writers.join_all().await;
 
-    assert_eq!(Reading::verify(&db).await.unwrap().problems, []);
+    assert_eq!(Ops::<Reading>::of(&db).verify().await.unwrap().problems, []);
     let all = new.rollup_all().await.unwrap();
     assert_eq!(all.count(), 15 * 60 + 8 * 60 - 8 * 6);
-    let again = Reading::rebuild_rollups(&db).await.unwrap();
+    let again = Ops::<Reading>::of(&db).rebuild_rollups().await.unwrap();
     assert_eq!((again.rebuilt, again.left), (0, vec![]));
 }
 
@@ -218,7 +221,7 @@ async fn a_dropped_call_is_continued_by_the_next(db: Live) {
     let mut rebuilt = 0;
     for _ in 0..20 {
         let steps = rand::rng().random_range(0..60);
-        let mut call = Box::pin(Reading::rebuild_rollups(&db).into_future());
+        let mut call = Box::pin(Ops::<Reading>::of(&db).rebuild_rollups().into_future());
         for _ in 0..steps {
             if futures_util::poll!(&mut call).is_ready() {
                 break;
@@ -229,12 +232,12 @@ async fn a_dropped_call_is_continued_by_the_next(db: Live) {
         let left = raw.count_documents(doc! { "rollup": { "$exists": false } });
         rebuilt = rebuilt.max(9 - left.await.unwrap());
     }
-    let done = Reading::rebuild_rollups(&db).await.unwrap();
+    let done = Ops::<Reading>::of(&db).rebuild_rollups().await.unwrap();
     assert!(
         done.rebuilt <= 9 - rebuilt && done.left.is_empty(),
         "{done:?}"
     );
-    assert_eq!(Reading::verify(&db).await.unwrap().problems, []);
+    assert_eq!(Ops::<Reading>::of(&db).verify().await.unwrap().problems, []);
 }
 
 /// An unreadable item is the problem; the rollup follows when it is gone.
@@ -243,12 +246,12 @@ async fn a_rollup_waits_for_its_unreadable_items(db: Live) {
     let readings = filled(&db).await;
     let update = doc! { "$unset": { "items.1.celsius": "" }, "$set": { "rollup.at.count": 1 } };
     damage(&readings, doc! { "_id": "0_0000000000" }, update).await;
-    let done = Reading::rebuild_rollups(&db).await.unwrap();
+    let done = Ops::<Reading>::of(&db).rebuild_rollups().await.unwrap();
     assert_eq!((done.buckets, done.rebuilt), (9, 0));
     let text = "item 1 (from 0)";
     let unreadable = expected(Kind::Unreadable, ["0_0000000000"], "0", text);
     assert_found(&done.left, &[unreadable]);
-    let repaired = Reading::repair(&db).await.unwrap();
+    let repaired = Ops::<Reading>::of(&db).repair().await.unwrap();
     assert_eq!(
         (repaired.repaired, repaired.left),
         (BTreeMap::new(), done.left)
@@ -256,8 +259,8 @@ async fn a_rollup_waits_for_its_unreadable_items(db: Live) {
 
     let lost = Reading::FIELDS.celsius.exists(false);
     readings.remove_stored(&0, lost).await.unwrap().unwrap();
-    Reading::repair(&db).await.unwrap();
-    assert_eq!(Reading::verify(&db).await.unwrap().problems, []);
+    Ops::<Reading>::of(&db).repair().await.unwrap();
+    assert_eq!(Ops::<Reading>::of(&db).verify().await.unwrap().problems, []);
 }
 
 /// Values that no rollup can hold are no promise of `repair`.
@@ -269,7 +272,7 @@ async fn a_sum_that_no_rollup_can_hold_is_left(db: Live) {
     }
     let most = doc! { "$set": { "items.$[].n": i64::MAX } };
     damage(&notes, doc! { "count": 3 }, most).await;
-    let verified = Numbered::verify(&db).await.unwrap();
+    let verified = Ops::<Numbered>::of(&db).verify().await.unwrap();
     let [problem] = &verified.problems[..] else {
         panic!("{verified:?}")
     };
@@ -279,7 +282,7 @@ async fn a_sum_that_no_rollup_can_hold_is_left(db: Live) {
         "{problem}"
     );
     assert!(!problem.is_repairable(), "{problem}");
-    let done = Numbered::repair(&db).await.unwrap();
+    let done = Ops::<Numbered>::of(&db).repair().await.unwrap();
     assert_eq!(
         (done.repaired, done.left),
         (BTreeMap::new(), verified.problems)

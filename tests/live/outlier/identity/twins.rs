@@ -1,7 +1,8 @@
 //! Doubles that are given, or that other programs wrote.
 
+use bucket_ops::{OutlierOps, ProblemKind as Kind};
 use bucket_runtime::{
-    Outlier, ProblemKind as Kind,
+    Outlier,
     mongodb::bson::{Document, doc},
 };
 
@@ -51,7 +52,7 @@ async fn o1_a_repair_goes_on_after_parents_that_it_cannot_split(db: Live) {
     users.insert_many(parents).await.unwrap();
     let extra = doc! { "_id": "5_0000000000", "user_id": 5_i64, "count": 1, "followers_extra": followers(&[4]) };
     extras.insert_one(extra).await.unwrap();
-    let repaired = User3::repair(&db).await.unwrap();
+    let repaired = OutlierOps::<User3>::of(&db).repair().await.unwrap();
     assert_eq!(repaired.repaired, [(Kind::TooLarge, 1)].into());
     let of_twins = repaired.left.iter().filter(|it| it.kind == Kind::Twins);
     let of_twins = Vec::from_iter(of_twins.cloned());

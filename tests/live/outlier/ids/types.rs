@@ -2,8 +2,9 @@
 
 use std::{borrow::Cow, fmt::Debug};
 
+use bucket_ops::{Problem, ProblemKind};
 use bucket_runtime::{
-    KeyField, Outlier, Outliers, Problem, ProblemKind,
+    KeyField, Outlier, Outliers,
     mongodb::{
         Database,
         bson::{Bson, Uuid, doc, oid::ObjectId},

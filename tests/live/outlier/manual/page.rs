@@ -1,8 +1,9 @@
 //! The manual's page on the outlier pattern: once they are taken over, its documents accept pushes and removals, and
 //! our documents look like those of the page.
 
+use bucket_ops::{OutlierOps, ProblemKind};
 use bucket_runtime::{
-    Outlier, Outliers, ProblemKind,
+    Outlier, Outliers,
     mongodb::{
         Collection, Database, IndexModel,
         bson::{Document, doc},
@@ -80,7 +81,7 @@ async fn opened(db: &Database) -> Outliers<Book> {
     extras.insert_one(manual).await.unwrap();
     let index = IndexModel::builder().keys(doc! { "book_id": 1 }).build();
     extras.create_index(index).await.unwrap();
-    let repaired = Book::repair(db).await.unwrap();
+    let repaired = OutlierOps::<Book>::of(db).repair().await.unwrap();
     assert_eq!(repaired.repaired, [(ProblemKind::ForeignId, 1)].into());
     assert_eq!(repaired.left, []);
     Book::outliers(db).await.unwrap()

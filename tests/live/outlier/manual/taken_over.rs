@@ -5,8 +5,9 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
+use bucket_ops::ProblemKind;
 use bucket_runtime::{
-    Error, Filter, Outlier, Outliers, ProblemKind,
+    Error, Filter, Outlier, Outliers,
     mongodb::bson::{Bson, DateTime, Document, Uuid, doc, oid::ObjectId},
 };
 use futures_util::TryStreamExt;

@@ -1,7 +1,8 @@
 //! `repair` fixes all that it can, and reports what it cannot.
 
+use bucket_ops::{OutlierOps, ProblemKind as Kind};
 use bucket_runtime::{
-    Outlier, Outliers, ProblemKind as Kind,
+    Outlier, Outliers,
     mongodb::{
         Database,
         bson::{Document, doc},
@@ -97,7 +98,10 @@ async fn all_kinds_of_damage_at_once_are_mended_at_once(db: Live) {
     sorted.sort_by_key(|problem| (problem.kind, problem.key.clone()));
     assert_found(&found, &sorted);
     let of = (books.collection().clone(), extras.clone());
-    let result = Book3::repair_in(of.0, of.1).await.unwrap();
+    let result = OutlierOps::<Book3>::in_collections(of.0, of.1)
+        .repair()
+        .await
+        .unwrap();
     let kinds = [
         (Kind::NoFlag, 2),
         (Kind::TooLarge, 2),
@@ -135,7 +139,11 @@ async fn extras_that_do_not_open_are_listed_and_repaired(db: Live) {
     extras.insert_many(all).await.unwrap();
 
     assert!(Book3::outliers(&db).await.is_err());
-    let problems = Book3::verify(&db).await.unwrap().problems;
+    let problems = OutlierOps::<Book3>::of(&db)
+        .verify()
+        .await
+        .unwrap()
+        .problems;
     let open = ["1_0000000000", "1_0000000001"];
     // The newest of the two open ones stands before a third one.
     let found = [
@@ -148,7 +156,10 @@ async fn extras_that_do_not_open_are_listed_and_repaired(db: Live) {
     problems.sort_by_key(|problem| problem.kind);
     assert_found(&problems, &found);
 
-    assert_eq!(Book3::repair(&db).await.unwrap().left, []);
+    assert_eq!(
+        OutlierOps::<Book3>::of(&db).repair().await.unwrap().left,
+        []
+    );
     let books = Book3::outliers(&db).await.unwrap();
     // What the foreign document held comes before the others.
     assert_eq!(items(&books, 1).await, [0, 1, 2, 6, 7, 3, 4, 5]);

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use bucket_ops::{OutlierOps, ProblemKind as Kind};
 use bucket_runtime::{
-    Fields, Outlier, ProblemKind as Kind,
+    Fields, Outlier,
     mongodb::bson::{Bson, Document, doc},
 };
 use serde::{Deserialize, Serialize};
@@ -106,7 +107,7 @@ fn page(n: i64, of: &[i64]) -> Document {
 
 /// The kinds that `verify` finds, each once, in their order.
 async fn found_kinds(db: &Live) -> Vec<Kind> {
-    kinds(&User::verify(db).await.unwrap().problems)
+    kinds(&OutlierOps::<User>::of(db).verify().await.unwrap().problems)
 }
 
 /// Sound users, then this damage: `verify` finds these kinds; a repair leaves those of the second list, and all
@@ -132,11 +133,14 @@ async fn is_mended(db: &Live, by_hand: Vec<ByHand>, found: &[Kind], left: &[Kind
     let before = stored(db).await;
     assert_eq!(found_kinds(db).await, found);
 
-    let repaired = User::repair(db).await.unwrap();
+    let repaired = OutlierOps::<User>::of(db).repair().await.unwrap();
     let kinds_left = kinds(&repaired.left);
     assert_eq!(kinds_left, left, "after {found:?}: {:?}", repaired.left);
     assert_eq!(stored(db).await, before, "after {found:?}");
-    assert_eq!(User::repair(db).await.unwrap().repaired, [].into());
+    assert_eq!(
+        OutlierOps::<User>::of(db).repair().await.unwrap().repaired,
+        [].into()
+    );
 }
 
 /// As [`is_mended`], and then the parent reads as a whole, and takes further items at its end.
@@ -259,7 +263,7 @@ async fn o1_what_nobody_can_guess_stays_as_it_is(db: Live) {
     ] {
         is_mended(&db, by_hand, &[Kind::Twins], &[Kind::Twins]).await;
     }
-    let problems = User::verify(&db).await.unwrap().problems;
+    let problems = OutlierOps::<User>::of(&db).verify().await.unwrap().problems;
     let twins = |identity: i64, own: &str, pages: [i64; 2]| {
         let [first, second] = pages.map(|n| format!("extras document {:?}", page_id(n)));
         let text = format!("identity Long(\"{identity}\"): {own}{first}, {second};");
@@ -279,7 +283,7 @@ async fn o1_what_nobody_can_guess_stays_as_it_is(db: Live) {
         doc! { "$set": { "followers_extra": followers(&[7, 7]) } },
     );
     is_mended(&db, vec![within], &[Kind::Twins], &[Kind::Twins]).await;
-    let problems = User::verify(&db).await.unwrap().problems;
+    let problems = OutlierOps::<User>::of(&db).verify().await.unwrap().problems;
     let (page, key) = (page_id(2), DAMAGED.to_string());
     let twins = expected(Kind::Twins, [page], &*key, "in the extras");
     assert_found(&problems, &[twins]);
@@ -336,7 +340,10 @@ async fn o4_nothing_is_found_while_writers_push_and_remove(db: Live) {
     let mut writing = true;
     while writing {
         writing = !writers.is_empty();
-        assert_eq!(User::verify(&db).await.unwrap().problems, []);
+        assert_eq!(
+            OutlierOps::<User>::of(&db).verify().await.unwrap().problems,
+            []
+        );
         while let Some(joined) = writers.try_join_next() {
             joined.unwrap();
         }

@@ -1,7 +1,8 @@
 //! O1: what the struct cannot read is a problem of its own each, hides no other, and is never lost.
 
+use bucket_ops::{OutlierOps, Problem, ProblemKind as Kind};
 use bucket_runtime::{
-    Outlier, Problem, ProblemKind as Kind,
+    Outlier,
     mongodb::bson::{Bson, Document, doc, oid::ObjectId},
 };
 use serde::{Deserialize, Serialize};
@@ -176,7 +177,7 @@ async fn each_unreadable_parent_and_item_is_listed_and_stays(db: Live) {
     books.insert(&healthy).await.unwrap();
     expected.extend(add_foreign(&db).await);
 
-    let found = Book::verify(&db).await.unwrap();
+    let found = OutlierOps::<Book>::of(&db).verify().await.unwrap();
     assert_eq!((found.parents, found.extras), (10 + 1 + 3, 3 + 5));
     assert_eq!(found.items, (items + 8 + 2 * 4 + 4 * 2) as u64);
     let facts = found.problems.iter().map(facts).collect();
@@ -194,7 +195,11 @@ async fn each_unreadable_parent_and_item_is_listed_and_stays(db: Live) {
         documents(books.collection()).await,
         documents(books.extras_collection()).await,
     );
-    let repaired = Book::repair(&db).delete_orphans(true).await.unwrap();
+    let repaired = OutlierOps::<Book>::of(&db)
+        .repair()
+        .delete_orphans(true)
+        .await
+        .unwrap();
     assert_eq!(repaired.repaired, [].into());
     // Another document of the same parent is in the way.
     let [refused] = &repaired.refused[..] else {
@@ -230,7 +235,7 @@ async fn unreadable_items_are_split_as_they_are(db: Live) {
     let book = doc! { "_id": 1_i64, "buyers": &buyers };
     parents.insert_one(book).await.unwrap();
 
-    let repaired = Book::repair(&db).await.unwrap();
+    let repaired = OutlierOps::<Book>::of(&db).repair().await.unwrap();
     assert_eq!(repaired.repaired, [(Kind::TooLarge, 1)].into());
     let kinds: Vec<_> = repaired.left.iter().map(|problem| problem.kind).collect();
     let of_parent = [Kind::Unreadable, Kind::UnreadableParent];
@@ -241,7 +246,7 @@ async fn unreadable_items_are_split_as_they_are(db: Live) {
         all.extend(page.get_array("buyers_extra").unwrap().iter().cloned());
     }
     assert_eq!(all, buyers);
-    assert_eq!(Book::verify(&db).await.unwrap().items, 8);
+    assert_eq!(OutlierOps::<Book>::of(&db).verify().await.unwrap().items, 8);
 }
 
 /// An array that the struct may leave out is no problem, and a missing total is only a wrong one.
@@ -258,7 +263,7 @@ async fn a_parent_that_the_struct_reads_is_no_problem(db: Live) {
     }
     let empty = tags.collection().find_one(doc! { "_id": "a" });
     assert!(!empty.await.unwrap().unwrap().contains_key("uses"));
-    let found = Tag::verify(&db).await.unwrap();
+    let found = OutlierOps::<Tag>::of(&db).verify().await.unwrap();
     assert_eq!((found.parents, found.extras, found.items), (3, 1, 7));
     assert_eq!(found.problems, []);
 
@@ -268,7 +273,7 @@ async fn a_parent_that_the_struct_reads_is_no_problem(db: Live) {
         .collection()
         .update_many(doc! {}, doc! { "$unset": { "all": 1 } });
     assert_eq!(changed.await.unwrap().modified_count, 4);
-    let mut found = Tag::verify(&db).await.unwrap().problems;
+    let mut found = OutlierOps::<Tag>::of(&db).verify().await.unwrap().problems;
     // The shards of a cluster answer in any order.
     found[1..].sort_by_key(|problem| problem.ids[0].to_string());
     let wrong = |id, items| {
@@ -279,7 +284,7 @@ async fn a_parent_that_the_struct_reads_is_no_problem(db: Live) {
     let wrong = [wrong("a", 0), wrong("b", 2), wrong("c", 5)];
     assert_eq!(foreign[0].kind, Kind::UnreadableParent);
     assert_found(&found[1..], &wrong);
-    let repaired = Tag::repair(&db).await.unwrap();
+    let repaired = OutlierOps::<Tag>::of(&db).repair().await.unwrap();
     assert_eq!(repaired.repaired, [(Kind::WrongTotal, 3)].into());
     assert_eq!(repaired.left, foreign);
 }
@@ -301,7 +306,7 @@ async fn extras_without_a_parent_stay_until_they_are_to_be_deleted(db: Live) {
     let text = "has 5 items in 3 extras documents";
     let orphans = expected(Kind::NoParent, [1_i64], "1", text);
     let before = documents(books.extras_collection()).await;
-    let repaired = Book::repair(&db).await.unwrap();
+    let repaired = OutlierOps::<Book>::of(&db).repair().await.unwrap();
     assert_eq!(repaired.repaired, [].into());
     assert_found(&repaired.left, &[orphans]);
     assert_eq!(documents(books.extras_collection()).await, before);
@@ -310,7 +315,7 @@ async fn extras_without_a_parent_stay_until_they_are_to_be_deleted(db: Live) {
     // A parent that is inserted again gets its items back.
     let parent = doc! { "_id": 1_i64, "title": "", "buyers": [] };
     books.collection().insert_one(parent.clone()).await.unwrap();
-    let repaired = Book::repair(&db).await.unwrap();
+    let repaired = OutlierOps::<Book>::of(&db).repair().await.unwrap();
     assert_eq!(
         (repaired.repaired, repaired.left),
         ([(Kind::NoFlag, 1)].into(), vec![])
@@ -320,12 +325,16 @@ async fn extras_without_a_parent_stay_until_they_are_to_be_deleted(db: Live) {
 
     let gone = books.collection().delete_one(doc! { "_id": 1_i64 });
     assert_eq!(gone.await.unwrap().deleted_count, 1);
-    let repaired = Book::repair(&db).delete_orphans(true).await.unwrap();
+    let repaired = OutlierOps::<Book>::of(&db)
+        .repair()
+        .delete_orphans(true)
+        .await
+        .unwrap();
     assert_eq!(repaired.deleted_items, 5);
     assert_eq!(
         (repaired.repaired, repaired.left),
         ([(Kind::NoParent, 1)].into(), vec![])
     );
     assert_eq!(books.get_all(&2).await.unwrap(), Some(book(2)));
-    assert_eq!(Book::verify(&db).await.unwrap().items, 8);
+    assert_eq!(OutlierOps::<Book>::of(&db).verify().await.unwrap().items, 8);
 }

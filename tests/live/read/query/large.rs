@@ -6,6 +6,7 @@ use bucket_runtime::{
 };
 
 use crate::support::database::{Recorded, items};
+use crate::support::ops;
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[bucket(collection = "lines", id = "{k}_{#}", capacity = 3)]
@@ -70,7 +71,7 @@ async fn any_chain_of_conditions_is_read_and_what_no_request_holds_is_not_sent(
                 .await
                 .err()
                 .map(Error::from),
-            lines.export_all().holding(filter.clone()).await.err(),
+            ops(&lines).export_all().holding(filter.clone()).await.err(),
         ] {
             let error = error.unwrap();
             assert!(error.is_too_large(), "{error}");

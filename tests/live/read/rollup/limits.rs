@@ -1,10 +1,12 @@
 //! Rollups at the limits of numbers, and in buckets that do not keep them.
 
+use bucket_ops::{Ops, ProblemKind};
 use bucket_runtime::{
-    Bucket, Error, ProblemKind,
+    Bucket, Error,
     mongodb::bson::{DateTime, Decimal128, Document, doc},
 };
 
+use crate::support::ops;
 use crate::support::{
     database::{Live, Recorded, documents, items},
     plans::examined,
@@ -86,8 +88,11 @@ async fn a_removal_is_never_refused_for_a_sum(db: Live) {
     assert_eq!(items(&sums, &1).await, left);
     let error = sums.rollup(&1).await.unwrap_err();
     assert!(error.is_incomplete_rollup(), "{error}");
-    let problems = Whole::verify(&db).await.unwrap().problems;
-    assert_eq!(Whole::rebuild_rollups(&db).await.unwrap().left, problems);
+    let problems = Ops::<Whole>::of(&db).verify().await.unwrap().problems;
+    assert_eq!(
+        Ops::<Whole>::of(&db).rebuild_rollups().await.unwrap().left,
+        problems
+    );
     let kinds = problems.iter().map(|problem| problem.kind);
     assert_eq!(kinds.collect::<Vec<_>>(), [ProblemKind::NoRollup]);
 
@@ -95,7 +100,7 @@ async fn a_removal_is_never_refused_for_a_sum(db: Live) {
     assert_eq!(sums.remove_items(&1, is(i64::MAX)).await.unwrap(), 1);
     let rollup = sums.rollup(&1).await.unwrap();
     assert_eq!((rollup.count(), rollup.value.sum()), (2, 3));
-    assert_eq!(Whole::verify(&db).await.unwrap().problems, []);
+    assert_eq!(Ops::<Whole>::of(&db).verify().await.unwrap().problems, []);
 }
 
 /// In whole buckets, too, and in an import.
@@ -120,7 +125,7 @@ async fn whole_buckets_whose_sum_does_not_fit_are_written_item_by_item(db: Live)
     let flat = db.collection::<Document>("flat");
     let rows = [i64::MAX, -5, 3].map(|value| doc! { "key": 2_i64, "value": value });
     flat.insert_many(rows).await.unwrap();
-    sums.import_flat(&flat).await.unwrap();
+    ops(&sums).import_flat(&flat).await.unwrap();
     assert_eq!(
         sums.rollup(&2).await.unwrap().value.sum(),
         i128::from(i64::MAX) - 2

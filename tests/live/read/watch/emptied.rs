@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bucket_ops::Ops;
 use bucket_runtime::{
     Bucket, Buckets, NewItem, Outlier, Outliers, WatchStream,
     mongodb::{
@@ -93,7 +94,10 @@ async fn empty<T: Note>(notes: &Buckets<T>, owner: i64, way: usize, length: i64)
         }
         Some(_) => {
             carry_out(notes.collection(), of_owner, &raw[2]).await;
-            T::repair_in(notes.collection().clone()).await.unwrap();
+            Ops::<T>::in_collection(notes.collection().clone())
+                .repair()
+                .await
+                .unwrap();
         }
         None => carry_out(notes.collection(), of_owner, &raw[way - OWN_WAYS.len()]).await,
     }
@@ -137,7 +141,7 @@ async fn of_buckets<T: Note>(db: &Database) {
         watches.push(notes.watch(owner).await.unwrap());
     }
     let (done, appended) = tokio::sync::oneshot::channel();
-    let migrate = Migrated::migrate_from(db, |mut note: T| Migrated {
+    let migrate = Ops::<Migrated>::of(db).migrate_from(|mut note: T| Migrated {
         owner: *note.owner(),
         at: *note.at(),
         n: note.n(),

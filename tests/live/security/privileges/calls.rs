@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 
+use bucket_ops::{Ops, OutlierOps};
 use bucket_runtime::{
     Bucket, Error, Outlier, Result,
     mongodb::{
@@ -12,6 +13,7 @@ use bucket_runtime::{
 use futures_util::{TryStream, TryStreamExt, future::BoxFuture, stream};
 
 use super::{Book, book, larger};
+use crate::support::ops;
 use crate::support::visits::{Moved, Visit, visit};
 
 /// The calls of one row of the guide's table, in a database where a user with all privileges has stored
@@ -78,13 +80,13 @@ pub(super) async fn read(db: Database) -> Result<()> {
     drain(books.extras(&1).await?).await?;
     books.count(&1).await?;
     drain(books.find(doc! {}).await?).await?;
-    drain(visits.export_all().await?).await?;
+    drain(ops(&visits).export_all().await?).await?;
     Ok(())
 }
 
 async fn verify(db: Database) -> Result<()> {
-    Visit::verify(&db).await?;
-    Book::verify(&db).await?;
+    Ops::<Visit>::of(&db).verify().await?;
+    OutlierOps::<Book>::of(&db).verify().await?;
     Ok(())
 }
 
@@ -184,9 +186,9 @@ async fn delete(db: Database) -> Result<()> {
 }
 
 pub(super) async fn repair(db: Database) -> Result<()> {
-    Visit::repair(&db).await?;
-    Visit::rebuild_rollups(&db).await?;
-    Book::repair(&db).await?;
+    Ops::<Visit>::of(&db).repair().await?;
+    Ops::<Visit>::of(&db).rebuild_rollups().await?;
+    OutlierOps::<Book>::of(&db).repair().await?;
     Ok(())
 }
 
@@ -198,26 +200,28 @@ async fn import(db: Database) -> Result<()> {
     // The bucket of the second line is there, and empty.
     let of_another_page = line.replace("5_", "2_").replace("page\": 5", "page\": 2");
     let lines = [line.to_owned(), of_another_page].map(Ok::<_, Infallible>);
-    let _ = visits.import(stream::iter(lines)).await?;
+    let _ = ops(&visits).import(stream::iter(lines)).await?;
     Ok(())
 }
 
 async fn import_flat(db: Database) -> Result<()> {
     let visits = Visit::buckets(&db).await?;
-    visits
+    ops(&visits)
         .import_flat(&db.collection::<Document>("flat"))
         .await?;
     Ok(())
 }
 
 async fn migrate(db: Database) -> Result<()> {
-    Visit::repair(&db).await?;
-    Moved::migrate_from(&db, |visit: Visit| visit.into()).await?;
+    Ops::<Visit>::of(&db).repair().await?;
+    Ops::<Moved>::of(&db)
+        .migrate_from(|visit: Visit| visit.into())
+        .await?;
     Ok(())
 }
 
 async fn change_capacity(db: Database) -> Result<()> {
-    larger::Visit::change_capacity(&db).await
+    Ops::<larger::Visit>::of(&db).change_capacity().await
 }
 
 async fn create_collection(db: Database) -> Result<()> {

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 
+use bucket_ops::{Ops, OutlierOps};
 use bucket_runtime::{
     Bucket, Outlier,
     mongodb::{
@@ -12,6 +13,7 @@ use bucket_runtime::{
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use super::{Book, FollowerName, Look, Title, User, Visitor, book, user};
+use crate::support::ops;
 use crate::support::visits::{Moved, Visit, visit};
 
 pub(super) async fn of_buckets(db: &Database, look: &mut Look) {
@@ -44,7 +46,7 @@ pub(super) async fn of_buckets(db: &Database, look: &mut Look) {
     let rows = db.collection::<Document>("flat");
     rows.insert_one(flat).await.unwrap();
     look.record.take();
-    visits.import_flat(&rows).await.unwrap();
+    ops(&visits).import_flat(&rows).await.unwrap();
     look.at("visits", "import_flat").await;
 
     visits.page(&1, 2).await.unwrap().unwrap();
@@ -82,7 +84,7 @@ pub(super) async fn of_buckets(db: &Database, look: &mut Look) {
     let series = visits.rollup(&1).per_windows(1).await.unwrap();
     series.count().await;
     look.at("visits", "rollup_series").await;
-    let lines = visits.export(&1).await.unwrap();
+    let lines = ops(&visits).export(&1).await.unwrap();
     let lines: Vec<_> = lines.try_collect().await.unwrap();
     look.at("visits", "export").await;
 
@@ -108,18 +110,18 @@ pub(super) async fn of_buckets(db: &Database, look: &mut Look) {
     visits.remove_key(&1).await.unwrap();
     look.at("visits", "remove_key").await;
     let lines = stream::iter(lines).map(Ok::<_, Infallible>);
-    let _ = visits.import(lines).await.unwrap();
+    let _ = ops(&visits).import(lines).await.unwrap();
     look.at("visits", "import").await;
-    Visit::verify(db).await.unwrap();
+    Ops::<Visit>::of(db).verify().await.unwrap();
     look.at("visits", "verify").await;
-    Visit::repair(db).await.unwrap();
+    Ops::<Visit>::of(db).repair().await.unwrap();
     look.at("visits", "repair").await;
-    Visit::rebuild_rollups(db).await.unwrap();
+    Ops::<Visit>::of(db).rebuild_rollups().await.unwrap();
     look.at("visits", "rebuild_rollups").await;
-    let migrate = Moved::migrate_from(db, |visit: Visit| visit.into());
+    let migrate = Ops::<Moved>::of(db).migrate_from(|visit: Visit| visit.into());
     migrate.await.unwrap();
     look.at("moved", "migrate_from").await;
-    Visit::change_capacity(db).await.unwrap();
+    Ops::<Visit>::of(db).change_capacity().await.unwrap();
     look.at("visits", "change_capacity").await;
     let mut watched = visits.watch(&1).await.unwrap();
     let late = Visit::buckets(db).await.unwrap();
@@ -188,9 +190,9 @@ pub(super) async fn of_outliers(db: &Database, look: &mut Look) {
     look.at("books", "watch").await;
     drop(books.watch_all().await.unwrap());
     look.at("books", "watch").await;
-    Book::verify(db).await.unwrap();
+    OutlierOps::<Book>::of(db).verify().await.unwrap();
     look.at("books", "verify").await;
-    Book::repair(db).await.unwrap();
+    OutlierOps::<Book>::of(db).repair().await.unwrap();
     look.at("books", "repair").await;
     books.delete(&1).await.unwrap();
     look.at("books", "delete").await;

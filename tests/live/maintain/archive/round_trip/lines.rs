@@ -2,14 +2,16 @@
 
 use std::io;
 
+use bucket_ops::{Ops, RefusedReason};
 use bucket_runtime::{
-    Bucket, RefusedReason,
+    Bucket,
     mongodb::bson::{DateTime, Document, doc},
 };
 use futures_util::{TryStreamExt, stream};
 
 use super::{Hours, Seconds, export, file, filled};
 use crate::support::database::{Live, documents, is_cluster};
+use crate::support::ops;
 
 #[bucket_testkit::test]
 async fn only_the_windows_that_were_asked_for(db: Live) {
@@ -19,8 +21,8 @@ async fn only_the_windows_that_were_asked_for(db: Live) {
     let limit = hour(&all[3]);
     for key in [None, Some("a")] {
         let old = match key {
-            None => visits.export_all(),
-            Some(key) => visits.export(key),
+            None => ops(&visits).export_all(),
+            Some(key) => ops(&visits).export(key),
         };
         let old = old.windows(..limit).await.unwrap();
         let old: Vec<String> = old.try_collect().await.unwrap();
@@ -62,7 +64,7 @@ async fn a_line_that_is_no_bucket_is_listed_and_the_others_are_stored(db: Live) 
         let mut edited = good.clone();
         edited.insert(0, String::new());
         edited[place + 1] = wrong;
-        let imported = visits.import(file(&edited)).await.unwrap();
+        let imported = ops(&visits).import(file(&edited)).await.unwrap();
         assert_eq!(imported.refused_lines, 1, "{what}");
         let refused = &imported.refused[0];
         let text = refused.to_string();
@@ -76,7 +78,7 @@ async fn a_line_that_is_no_bucket_is_listed_and_the_others_are_stored(db: Live) 
         );
         assert_eq!(imported.buckets, good.len() as u64 - 1, "{what}");
         // Corrected.
-        let corrected = visits.import(file(&good)).await.unwrap();
+        let corrected = ops(&visits).import(file(&good)).await.unwrap();
         assert_eq!(corrected.buckets, 1);
         assert_eq!(export(&visits).await, good, "{what}");
     }
@@ -87,7 +89,7 @@ async fn a_line_that_is_no_bucket_is_listed_and_the_others_are_stored(db: Live) 
     let by_id = doc! { "_id": first.get("_id") };
     let update = doc! { "$unset": { "page": "" } };
     raw.update_one(first.clone(), update).await.unwrap();
-    let imported = visits.import(file(&good)).await.unwrap();
+    let imported = ops(&visits).import(file(&good)).await.unwrap();
     if is_cluster().await && imported.refused_lines == 0 {
         assert_eq!(imported.buckets, 1);
         assert_eq!(raw.count_documents(by_id.clone()).await.unwrap(), 2);
@@ -102,7 +104,7 @@ async fn a_line_that_is_no_bucket_is_listed_and_the_others_are_stored(db: Live) 
         Ok(good[0].clone()),
         Err(io::Error::other("the disk is gone")),
     ]);
-    let error = visits.import(broken).await.unwrap_err();
+    let error = ops(&visits).import(broken).await.unwrap_err();
     assert!(error.to_string().contains("the disk is gone"), "{error}");
 }
 
@@ -153,7 +155,7 @@ async fn g2_unsound_lines_are_mended_or_listed(db: Live) {
         line(old, old, &[(old, 7)], ""),
     ];
     let visits = Expiring::buckets(&db).await.unwrap();
-    let imported = visits.import(file(&lines)).await.unwrap();
+    let imported = ops(&visits).import(file(&lines)).await.unwrap();
     assert_eq!((imported.buckets, imported.refused_lines), (1, 4));
     let said = imported.refused.iter().map(ToString::to_string);
     let said = Vec::from_iter(said);
@@ -170,8 +172,11 @@ async fn g2_unsound_lines_are_mended_or_listed(db: Live) {
     let newest = stored[0].get_datetime("newest").unwrap();
     assert_eq!(newest.timestamp_millis(), hour + 5);
     assert_eq!(visits.rollup(&1).await.unwrap().seconds.sum(), 4);
-    assert_eq!(Expiring::verify(&db).await.unwrap().problems, []);
+    assert_eq!(
+        Ops::<Expiring>::of(&db).verify().await.unwrap().problems,
+        []
+    );
 
-    let expired = visits.import(file(&lines[4..])).expired(true).await;
+    let expired = ops(&visits).import(file(&lines[4..])).expired(true).await;
     assert_eq!(expired.unwrap().buckets, 1);
 }

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use bucket_ops::{Ops, ProblemKind as Kind};
 use bucket_runtime::{
-    Bucket, ProblemKind as Kind,
+    Bucket,
     mongodb::bson::{DateTime, doc},
 };
 use tokio::sync::RwLock;
@@ -111,13 +112,13 @@ async fn writers_make_no_problem(db: Live) {
     }
     let mut passes = 0;
     while !writers.is_empty() || passes < 3 {
-        let verified = Reading::verify(&db).await.unwrap();
+        let verified = Ops::<Reading>::of(&db).verify().await.unwrap();
         assert_eq!(verified.problems, []);
         while let Some(done) = writers.try_join_next() {
             done.unwrap();
         }
         passes += 1;
     }
-    let rebuilt = Reading::rebuild_rollups(&db).await.unwrap();
+    let rebuilt = Ops::<Reading>::of(&db).rebuild_rollups().await.unwrap();
     assert_eq!((rebuilt.rebuilt, rebuilt.left), (0, vec![]));
 }

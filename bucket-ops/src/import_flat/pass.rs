@@ -1,0 +1,298 @@
+//! A pass over the flat documents that are not imported yet.
+
+use std::marker::PhantomData;
+
+use bucket_core::{
+    error::Kind,
+    protocol::{
+        budget::Budget,
+        command::{IndexedScope, KeyScope},
+    },
+    schema::key::Key,
+    server::{
+        Server,
+        cursor::{self, CursorError, DocumentCursor},
+    },
+    value::unreadable::OnUnreadable,
+};
+use bucket_runtime::{
+    __ops::{Engine, UntypedItem, check, stored_element},
+    Bucket, Error, Result,
+};
+use mongodb::bson::{Document, RawDocument, doc};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    ImportProgress,
+    flat::{self, FlatItem},
+};
+use crate::transfer::{Chunk, Record, Transfer, hash, refuse_keys};
+
+/// How many buckets one transaction writes at most, where only the number of items limits a bucket.
+const BUCKETS_PER_TRANSACTION: usize = 1000;
+
+/// How many bytes of flat documents one transaction stores, and the bucket that exceeds them.
+const BYTES_PER_TRANSACTION: usize = 4 << 20;
+
+/// How many keys one query looks up.
+const KEYS_PER_QUERY: usize = 500;
+
+/// The progress of an import, as its record stores it: the first flat documents are stored, left
+/// out, or unreadable.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct ImportState {
+    /// How many items are stored.
+    items: u64,
+    left_out: u64,
+    unreadable: u64,
+    /// The hash of the last of these documents.
+    last: i64,
+    /// The prefix of the last stored item's key.
+    key: Option<String>,
+}
+
+impl ImportState {
+    /// How many flat documents are done with.
+    fn taken(&self) -> u64 {
+        self.items + self.left_out + self.unreadable
+    }
+
+    fn leave_out(&mut self, items: usize) {
+        self.items -= items as u64;
+        self.left_out += items as u64;
+    }
+}
+
+/// A pass over the flat documents that are not imported yet.
+pub(super) struct ImportPass<T> {
+    flat: Server,
+    found: u64,
+    /// Whether an earlier call has begun the import.
+    is_begun: bool,
+    transfer: Transfer<ImportState>,
+    item: PhantomData<fn() -> T>,
+}
+
+/// The flat documents, in order.
+struct Rows<T: Bucket> {
+    cursor: DocumentCursor<'static, FlatItem<T::Element>>,
+    /// The bytes of the last one.
+    last: Vec<u8>,
+}
+
+impl<T: Bucket> ImportPass<T> {
+    /// Finds how far an earlier call has come; if there was none, an error if the collection holds
+    /// one of the keys. Writes nothing.
+    pub(super) async fn find(engine: &Engine, flat: &Server, order: &Document) -> Result<Self> {
+        engine.server.needs_replica_set("import_flat").await?;
+        let id = doc! { "from": flat.name(), "to": engine.server.name(), "sort": order };
+        let (record, state, bucket) = Record::find::<ImportState>(&engine.server, id).await?;
+        if state.is_none() && bucket.is_some() {
+            refuse_all_keys::<T>(engine, flat).await?;
+        }
+        Ok(Self {
+            found: flat.target().count_documents(doc! {}, None).await?,
+            flat: flat.clone(),
+            is_begun: state.is_some(),
+            transfer: Transfer {
+                engine: engine.clone(),
+                record,
+                state: state.unwrap_or_default(),
+                leave_out: Some(ImportState::leave_out),
+            },
+            item: PhantomData,
+        })
+    }
+
+    pub(super) fn progress(&self) -> ImportProgress {
+        let state = &self.transfer.state;
+        ImportProgress {
+            found: self.found,
+            stored: state.items,
+            left_out: state.left_out,
+            unreadable: state.unreadable,
+        }
+    }
+
+    /// Stores everything that is not stored yet.
+    pub(super) async fn run(
+        &mut self,
+        order: &Document,
+        progress: &mut (dyn FnMut(ImportProgress) + Send),
+        on_unreadable: &mut Option<OnUnreadable<'_>>,
+    ) -> Result<()> {
+        let engine = self.transfer.engine.clone();
+        engine.check_index().await?;
+        let mut rows = self.rows(order).await?;
+        if !self.is_begun {
+            self.transfer.begin().await?;
+        }
+        progress(self.progress());
+        let mut next = self.transfer.state.clone();
+        let mut chunk = Chunk::default();
+        let (mut buckets, mut bytes) = (0, 0);
+        while let Some(item) = self.next(&mut rows).await? {
+            let Some((item, scope)) = unless_skipped(item, on_unreadable)? else {
+                next.unreadable += 1;
+                next.last = hash(&[&rows.last]);
+                continue;
+            };
+            // A chunk ends between two buckets, as far as the number of items tells.
+            if chunk.items_of(&scope) % scope.open.capacity as usize == 0 {
+                if buckets == buckets_per_transaction() || bytes >= BYTES_PER_TRANSACTION {
+                    let chunk = std::mem::take(&mut chunk);
+                    self.transfer.store(chunk, next.clone()).await?;
+                    next = self.transfer.state.clone();
+                    progress(self.progress());
+                    (buckets, bytes) = (0, 0);
+                }
+                buckets += 1;
+            }
+            let is_of = |key: &String| scope.prefix.starts_with(key);
+            if !next.key.as_ref().is_some_and(is_of) {
+                let key = KeyScope::new(scope.spec, scope.parts.clone());
+                next.key = Some(key.prefix.clone());
+                chunk.begin_new_key(key);
+            }
+            chunk.push(&scope, item);
+            bytes += rows.last.len();
+            next.items += 1;
+            next.last = hash(&[&rows.last]);
+        }
+        self.transfer.store(chunk, next).await?;
+        progress(self.progress());
+        let taken = self.transfer.state.taken();
+        if taken != self.found {
+            return Err(self.has_changed(taken));
+        }
+        self.transfer.record.end().await
+    }
+
+    /// Reads everything that is not stored yet, and stores nothing.
+    pub(super) async fn look(
+        mut self,
+        order: &Document,
+        on_unreadable: &mut Option<OnUnreadable<'_>>,
+    ) -> Result<ImportProgress> {
+        let mut rows = self.rows(order).await?;
+        while let Some(item) = self.next(&mut rows).await? {
+            let is_skipped = unless_skipped(item, on_unreadable)?.is_none();
+            self.transfer.state.unreadable += u64::from(is_skipped);
+        }
+        Ok(self.progress())
+    }
+
+    /// The flat documents behind those that are done with; an error unless the last one of these is
+    /// where it was.
+    async fn rows(&self, order: &Document) -> Result<Rows<T>> {
+        let taken = self.transfer.state.taken();
+        let has_unique_ids = flat::has_unique_ids(&self.flat).await?;
+        let skip = taken.saturating_sub(1);
+        let stages = flat::pipeline(&T::SPEC, order, has_unique_ids, skip);
+        let rows = (self.flat.target()).pipeline(stages);
+        let mut rows = Rows {
+            cursor: rows.allow_disk_use().compare_bytes().cursor(None).await?,
+            last: Vec::new(),
+        };
+        if taken > 0 {
+            self.next(&mut rows).await?;
+            if hash(&[&rows.last]) != self.transfer.state.last {
+                return Err(self.has_changed(taken));
+            }
+        }
+        Ok(rows)
+    }
+
+    /// The next flat document as an item, or why it cannot be one.
+    async fn next(&self, rows: &mut Rows<T>) -> Result<Option<Result<(T, IndexedScope)>>> {
+        let (target, last) = (self.flat.target(), &mut rows.last);
+        let keep = |row: &RawDocument| row.as_bytes().clone_into(last);
+        let read = match rows.cursor.next_and(keep).await {
+            Ok(None) => return Ok(None),
+            Ok(Some((flat, ()))) => self.check(flat),
+            Err(CursorError::Driver(error)) => return Err(target.read_error(error)),
+            Err(CursorError::Decode(row, error)) => {
+                rows.last = row.into_bytes();
+                Err(target.error(Kind::Driver).with_driver(error))
+            }
+        };
+        Ok(Some(read.map_err(|error| {
+            let id = RawDocument::from_bytes(&rows.last).map(cursor::id);
+            error.known_as(Kind::FlatDocument(id.unwrap_or_default()))
+        })))
+    }
+
+    /// The item and its scope, or an error if it cannot be stored.
+    fn check(&self, FlatItem { key, element }: FlatItem<T::Element>) -> Result<(T, IndexedScope)> {
+        let target = self.flat.target();
+        let fail = |source: Error| target.error(Kind::Serialize).with_source(source.into());
+        let key = T::Key::from_values(key).map_err(|field| {
+            let field = T::SPEC.key[field].name;
+            let why = format!("the key field `{field}` is missing or of another type");
+            target.error(Kind::Serialize).with_source(why.into())
+        })?;
+        let item = T::from_parts(key, element);
+        let engine = &self.transfer.engine;
+        check(engine, &item).map_err(fail)?;
+        let scope = item.scope().by(engine.open);
+        if T::SPEC.unique.is_some() || Budget::of(&scope).is_some() {
+            let refuse = |kind| engine.target_of(&scope).error(kind);
+            stored_element(&item, &scope, &refuse).map_err(fail)?;
+        }
+        Ok((item, scope))
+    }
+
+    fn has_changed(&self, taken: u64) -> Error {
+        let found = self.found;
+        (self.flat.target()).error(Kind::FlatCollectionChanged { found, taken })
+    }
+}
+
+/// The item; `None` if it cannot be read, and the callback has taken the reason.
+fn unless_skipped<T>(
+    item: Result<T>,
+    on_unreadable: &mut Option<OnUnreadable<'_>>,
+) -> Result<Option<T>> {
+    match (item, on_unreadable) {
+        (Err(error), Some(skip)) => {
+            skip(error);
+            Ok(None)
+        }
+        (item, _) => item.map(Some),
+    }
+}
+
+fn buckets_per_transaction() -> usize {
+    #[cfg(feature = "__simulated")]
+    if bucket_core::server::simulated::simulated().is_some() {
+        return 2; // A limit that a schedule reaches.
+    }
+    BUCKETS_PER_TRANSACTION
+}
+
+/// An error if the collection holds a bucket of any key of the flat collection.
+async fn refuse_all_keys<T: Bucket>(engine: &Engine, flat: &Server) -> Result<()> {
+    let keys = flat.target().pipeline([flat::keys(&T::SPEC)]);
+    let keys = keys.allow_disk_use().compare_bytes();
+    let mut keys = keys.cursor::<Document>(None).await?;
+    let mut scopes = Vec::with_capacity(KEYS_PER_QUERY);
+    loop {
+        let next = keys.next_row().await?;
+        let is_last = next.is_none();
+        // An unreadable key becomes an error when its item is reached.
+        let key = next.and_then(|next| {
+            let values = next.get_array("_id").ok()?.clone();
+            T::Key::from_values(values).ok()
+        });
+        scopes.extend(
+            key.map(|key| KeyScope::new(const { &T::SPEC }, T::Key::parts(key.borrowed()))),
+        );
+        if is_last || scopes.len() == KEYS_PER_QUERY {
+            refuse_keys(engine, &scopes, None).await?;
+            scopes.clear();
+        }
+        if is_last {
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,441 @@
+//! The handle of operations on buckets.
+
+use std::{fmt, marker::PhantomData};
+
+use bucket_core::schema::names::is_same;
+use bucket_runtime::{
+    Bucket, KeyRef,
+    action::Call,
+    bson::Document,
+    mongodb::{Collection, Database},
+};
+use futures_util::Stream;
+
+use crate::{
+    archive::{export::Export, import::Import},
+    change_capacity::change_capacity,
+    import_flat::ImportFlat,
+    migrate::Migrate,
+    verify::{RepairedBuckets, VerifiedBuckets, rebuild::RebuildRollups, verifier},
+};
+
+/// Operations on the buckets of a collection. Making it sends nothing.
+///
+/// [`import_flat`](Self::import_flat), [`import`](Self::import) and
+/// [`migrate_from`](Self::migrate_from) store items, so they open the collection first, as
+/// [`Bucket::buckets`] does, with its round trips and its errors.
+///
+/// ```no_run
+/// use bucket_ops::Ops;
+/// # use bucket_runtime::{Bucket, mongodb::Database};
+///
+/// # async fn example<Trade: Bucket>(db: Database) -> bucket_runtime::Result<()> {
+/// let ops = Ops::<Trade>::of(&db);
+/// for problem in ops.verify().await?.problems {
+///     println!("{problem}");
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub struct Ops<T> {
+    collection: Collection<Document>,
+    item: PhantomData<fn() -> T>,
+}
+
+impl<T> fmt::Debug for Ops<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Ops").field(&self.collection.name()).finish()
+    }
+}
+
+impl<T: Bucket> Ops<T> {
+    /// Operations on the struct's collection.
+    pub fn of(db: &Database) -> Self {
+        Self::in_collection(db.collection::<T>(T::SPEC.collection))
+    }
+
+    /// Operations on a collection of your choice, with the read preference and the concerns of that
+    /// handle.
+    pub fn in_collection<C: Send + Sync>(collection: Collection<C>) -> Self {
+        Self {
+            collection: collection.clone_with_type(),
+            item: PhantomData,
+        }
+    }
+
+    /// Lists what breaks G2 to G5 in the collection, and what else is not as the struct
+    /// says: items that cannot be read, items outside their time window, items of one bucket with
+    /// the same `unique` value (the index refuses those in two buckets), rollups that are not those
+    /// of the items, gaps in the numbers of a key, and missing indexes. The collection need not
+    /// open: one whose keys have several open buckets does not.
+    ///
+    /// It reads all buckets, with their items, as the primary has them and in bounded memory; then
+    /// the open ones once more; with `{#}` all ids once more (behind a `mongos`, whole buckets).
+    /// Writers may be active; each problem existed at one moment. Behind a `mongos`, missing
+    /// indexes are those of one shard.
+    ///
+    /// Sums of floats count as right if they are one of the sums that adding in another order
+    /// gives. Where a field is read back as another value than was stored, as by a `serde` function
+    /// that rounds, its rollup is one of other values, and counts as false.
+    ///
+    /// # Errors
+    ///
+    /// [`is_collection_missing`](bucket_runtime::Error::is_collection_missing) if the collection
+    /// does not exist, [`is_capacity_mismatch`](bucket_runtime::Error::is_capacity_mismatch) and
+    /// the other errors of [`buckets`](bucket_runtime::Bucket::buckets) about indexes, or the
+    /// driver's.
+    ///
+    /// ```no_run
+    /// # use bucket_ops::Ops;
+    /// # use bucket_runtime::{Bucket, mongodb::Database};
+    /// # async fn example<Trade: Bucket>(db: Database) -> bucket_runtime::Result<()> {
+    /// let verified = Ops::<Trade>::of(&db).verify().await?;
+    /// println!("{} buckets with {} items", verified.buckets, verified.items);
+    /// for problem in verified.problems {
+    ///     println!("{problem}");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn verify(&self) -> Call<'static, VerifiedBuckets> {
+        verifier::<T>(self.collection.clone()).into_verified()
+    }
+
+    /// Takes over a collection that other programs filled without the index `bucket_open`, and
+    /// repairs whatever needs no guessing: for each key (and time window) it seals all open buckets
+    /// but the newest; it corrects counts and `sealed`; it computes rollups from the items where
+    /// they are something else; and it deletes empty buckets, with `{#}` only open ones, since the
+    /// others keep their places (`Empty`). Returns how many problems of each kind it has repaired,
+    /// and the remaining ones, whose [remedies](crate::Problem::remedy) say what to do about them.
+    /// No item changes.
+    ///
+    /// Writers may be active: each correction is one atomic update of a bucket that is still as it
+    /// was found. While one of the writers is unguarded it may open further buckets, so
+    /// [open](bucket_runtime::Bucket::buckets) the collection right afterwards, which creates the
+    /// missing indexes. Repeating the call does no harm; a dropped future leaves some problems
+    /// repaired and others not.
+    ///
+    /// Round trips: twice those of [`verify`](Self::verify), and one for each thousand repaired
+    /// counts and seals, or for each key with several open buckets, two for each bucket that gets
+    /// another rollup, and one for all empty buckets.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`verify`](Self::verify).
+    ///
+    /// ```no_run
+    /// # use bucket_ops::Ops;
+    /// # use bucket_runtime::{Bucket, mongodb::Database};
+    /// # async fn example<Trade: Bucket>(db: Database) -> bucket_runtime::Result<()> {
+    /// let done = Ops::<Trade>::of(&db).repair().await?;
+    /// println!("repaired: {:?}", done.repaired); // {SeveralOpen: 7, WrongCount: 1}
+    /// for problem in done.left {
+    ///     println!("{problem}");
+    /// }
+    /// let trades = Trade::buckets(&db).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn repair(&self) -> Call<'static, RepairedBuckets> {
+        verifier::<T>(self.collection.clone()).into_repaired()
+    }
+
+    /// Computes the rollups of all buckets from their items, and writes those that are something
+    /// else: for fields that were marked with `sum`, `min` or `max` after items had been stored, or
+    /// after another program changed items by hand. No item changes, and writers may be active.
+    ///
+    /// First replace all programs that do not know the field yet. What they append afterwards
+    /// leaves rollups incomplete again, which reads notice; but an edit or a removal by them can
+    /// leave a rollup that is false and looks complete, which only [`verify`](Self::verify) sees.
+    ///
+    /// Each rollup is written by one atomic update, on condition that the bucket's items are still
+    /// those that were read; otherwise they are read again. After an error, a dropped future or a
+    /// killed program some buckets are done: call it again, and it writes only what is still wrong.
+    ///
+    /// Round trips: one for each thousand buckets (more if these exceed 16 MB), and two for each
+    /// bucket that gets another rollup. It holds the ids of a thousand buckets, and one batch of
+    /// the driver.
+    ///
+    /// # Errors
+    ///
+    /// [`is_collection_missing`](bucket_runtime::Error::is_collection_missing), or the driver's.
+    /// Buckets whose items cannot be read, or whose sums no rollup can hold, are no error: they are
+    /// in [`left`](crate::RollupProgress::left).
+    ///
+    /// ```no_run
+    /// # use bucket_ops::Ops;
+    /// # use bucket_runtime::{Bucket, mongodb::Database};
+    /// # async fn example<Trade: Bucket>(db: Database) -> bucket_runtime::Result<()> {
+    /// let rebuild = Ops::<Trade>::of(&db).rebuild_rollups();
+    /// let done = rebuild.on_progress(|at| println!("{} buckets", at.buckets)).await?;
+    /// println!("{} of {} buckets got another rollup", done.rebuilt, done.buckets);
+    /// for problem in done.left {
+    ///     eprintln!("{problem}");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn rebuild_rollups(&self) -> RebuildRollups<'static> {
+        RebuildRollups::new(verifier::<T>(self.collection.clone()))
+    }
+
+    /// Changes the collection to the struct's capacity. Handles of the old capacity, in any
+    /// process, then get an [error](bucket_runtime::Error::is_index_missing), with nothing stored,
+    /// until they are opened again; with
+    /// [`stored_capacity`](bucket_runtime::action::OpenBuckets::stored_capacity) a program of
+    /// either version can open them.
+    ///
+    /// Items keep their order. Full buckets stay as they are, and so do larger ones if the capacity
+    /// is lowered; open ones are sealed as they are, so each key goes on with a new bucket. To
+    /// divide all items anew, or to change the capacity while no program may pause, use
+    /// [`migrate_from`](Self::migrate_from). A collection that has the struct's
+    /// [validator](bucket_runtime::Bucket::validator) at another capacity gets the new one.
+    ///
+    /// Some ten round trips, two of which pass over the collection, and one that creates the index
+    /// under another name. Appends are refused meanwhile; a collection that has the capacity takes
+    /// one round trip. Do not load (`append_many`, `import_flat`) meanwhile: whole buckets are
+    /// planned before they are written, with the old size.
+    ///
+    /// After a dropped future or a killed program call it again, which finishes the change; until
+    /// then appends and openings are refused with
+    /// [`is_index_missing`](bucket_runtime::Error::is_index_missing).
+    ///
+    /// # Errors
+    ///
+    /// [`is_index_conflict`](bucket_runtime::Error::is_index_conflict),
+    /// [`is_collation`](bucket_runtime::Error::is_collation),
+    /// [`is_window_mismatch`](bucket_runtime::Error::is_window_mismatch),
+    /// [`is_several_open`](bucket_runtime::Error::is_several_open) if writers without the index
+    /// keep opening buckets, or the driver's.
+    ///
+    /// ```no_run
+    /// # use bucket_ops::Ops;
+    /// # use bucket_runtime::{Bucket, mongodb::Database};
+    /// # async fn example<Trade: Bucket>(db: Database) -> bucket_runtime::Result<()> {
+    /// Ops::<Trade>::of(&db).change_capacity().await?;
+    /// let trades = Trade::buckets(&db).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn change_capacity(&self) -> Call<'static, ()> {
+        change_capacity::<T>(self.collection.clone())
+    }
+
+    /// Moves the items of another struct's collection, in the same database, into this one: for
+    /// what cannot [change in place](bucket_runtime::guide::versions), such as the key, the ordinal
+    /// or the windows. The closure makes each item; its key, time and everything else may be new.
+    /// The old collection does not change. With `impl From<OldTrade> for Trade` name the old
+    /// struct, which the compiler cannot infer:
+    /// `Ops::<Trade>::of(&db).migrate_from::<OldTrade>(Trade::from)`.
+    ///
+    /// The old program may append meanwhile: the call follows the change stream, and stores what is
+    /// appended to buckets that it has copied. With [`until`](crate::action::Migrate::until) it
+    /// follows the writers until your future says that they are replaced; without, until everything
+    /// is copied. The items of a new key are in the order of the old buckets' ids, and within a
+    /// bucket in the order in which they were appended; what is appended while the call runs comes
+    /// after the items that were copied before. So the items of an old key, or window, stay in
+    /// order.
+    ///
+    /// Items that were copied may not be changed or removed until the call is done, and nobody may
+    /// write to the new collection. At the end the call counts the items of the old collection,
+    /// reads the whole new one, and compares the number and a sum over all keys and values with
+    /// those of the items that the closure made.
+    ///
+    /// Round trips: one transaction for each 500 buckets or 4 MB. One command fills its open
+    /// buckets and one inserts the new ones; up to four read the old buckets and what the new
+    /// collection holds (with `{#}` and windows two more per hundred keys or windows, behind a
+    /// `mongos` one for each). Where the server refuses that, since the items of one moment have
+    /// filled earlier buckets, each new bucket takes up to three. Each transaction also records the
+    /// progress in the collection `bucket_progress`, so each item is stored once. After a dropped
+    /// future or a killed program, call it again: it resumes from the record, at the latest when
+    /// the server aborts the transaction that was running (`transactionLifetimeLimitSeconds`, a
+    /// minute by default). To start from the beginning, drop the new collection.
+    ///
+    /// Needs a replica set (one member is enough) or a cluster. A cluster shows an event when every
+    /// shard has written something later, as an idle one does after ten seconds
+    /// (`periodicNoopIntervalSecs`); the call waits for some events.
+    ///
+    /// # Errors
+    ///
+    /// [`is_key_taken`](bucket_runtime::Error::is_key_taken) if the new collection holds anything
+    /// when the call begins, or when it stores its first items, since another call has ended
+    /// meanwhile; but if it holds exactly the items of the old one, an earlier call has ended, and
+    /// the output is their number;
+    /// [`is_migrated_item_changed`](bucket_runtime::Error::is_migrated_item_changed);
+    /// [`is_unverified`](bucket_runtime::Error::is_unverified), after which a further call verifies
+    /// again; [`is_deserialize`](bucket_runtime::Error::is_deserialize) for an item that the old
+    /// struct cannot read; those of [`append`](bucket_runtime::Buckets::append) for an item that
+    /// the new one may not hold; [`is_not_unique`](bucket_runtime::Error::is_not_unique) for two
+    /// with the same identity; [`is_history_lost`](bucket_runtime::Error::is_history_lost) if a
+    /// further call comes after the oplog has lost the events since;
+    /// [`is_import_overtaken`](bucket_runtime::Error::is_import_overtaken). What was stored stays.
+    ///
+    /// Two structs with one collection are an error of `cargo build`, not yet of `cargo check`:
+    /// only a build puts both into this function.
+    ///
+    /// ```no_run
+    /// use bucket_ops::Ops;
+    /// use bucket_runtime::{Bucket, bson::DateTime, mongodb::Database};
+    ///
+    /// mod old {
+    /// #   use bucket_runtime::{Bucket, bson::DateTime};
+    ///     #[derive(Bucket)]
+    ///     #[bucket(collection = "trades", id = "{customer}_{date}", capacity = 10)]
+    ///     pub struct Trade { pub customer: i64, pub date: DateTime, pub qty: i32 }
+    /// }
+    ///
+    /// /// A bucket for each hour of a customer, with sums.
+    /// #[derive(Bucket)]
+    /// #[bucket(collection = "trades_by_hour", id = "{customer}_{date/1h}", capacity = 100)]
+    /// struct Trade { customer: i64, date: DateTime, #[bucket(sum)] quantity: i64 }
+    ///
+    /// # async fn example(db: Database) -> bucket_runtime::Result<()> {
+    /// let items = Ops::<Trade>::of(&db).migrate_from(|old: old::Trade| Trade {
+    ///     customer: old.customer,
+    ///     date: old.date,
+    ///     quantity: old.qty.into(),
+    /// }).await?;
+    /// println!("{items} trades are moved");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn migrate_from<'f, O: Bucket>(
+        &self,
+        convert: impl FnMut(O) -> T + Send + 'f,
+    ) -> Migrate<'f, O, T> {
+        const {
+            assert!(
+                !is_same(O::SPEC.collection, T::SPEC.collection),
+                "the two structs have the same collection; migrate to another one"
+            );
+        }
+        Migrate::new(self.collection.clone(), convert)
+    }
+
+    /// Writes the documents of a flat collection, one per item, into buckets: by key, and in the
+    /// order of the items' time. The flat collection does not change. A view or a time series will
+    /// do as well.
+    ///
+    /// The flat documents have the struct's fields under their stored names; other fields are left
+    /// out. The server sorts them, on its disk if there are many, so memory stays bounded on both
+    /// sides. In a collection, an index on the key and the time saves the sort.
+    ///
+    /// The call continues where an earlier one with the same collections was dropped or killed.
+    /// Each command is a transaction that also records the progress in the collection
+    /// `bucket_progress` of the same database, until the import is complete. So it needs a replica
+    /// set; a single member is enough. The flat documents have to stay as they are until then.
+    ///
+    /// Round trips: those of opening, a few to begin and to end, and one transaction for up to a
+    /// thousand buckets. A dropped future leaves some items in buckets and others not.
+    ///
+    /// When this returns `Ok`, each flat document that the call
+    /// [found](crate::ImportProgress::found) is stored once, left out because of `unique`, or was
+    /// skipped.
+    ///
+    /// # Errors
+    ///
+    /// [`is_key_taken`](bucket_runtime::Error::is_key_taken) if the buckets already hold one of the
+    /// keys, before anything is written; [`is_deserialize`](bucket_runtime::Error::is_deserialize)
+    /// for a flat document that is not an item of the struct;
+    /// [`is_import_overtaken`](bucket_runtime::Error::is_import_overtaken). After each of them
+    /// everything written so far stays, and the next call continues from there. After
+    /// [`is_unverified`](bucket_runtime::Error::is_unverified), since the flat collection did not
+    /// stay as it was, it does not.
+    ///
+    /// ```no_run
+    /// # use bucket_ops::Ops;
+    /// # use bucket_runtime::{Bucket, mongodb::Database};
+    /// # async fn example<Trade: Bucket>(db: Database, ops: Ops<Trade>) -> bucket_runtime::Result<()> {
+    /// let flat = db.collection::<Trade>("flat_trades");
+    /// let import_flat = ops.import_flat(&flat).on_progress(|at| println!("{} of {}", at.stored, at.found));
+    /// let done = import_flat.await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn import_flat<'s, C: Send + Sync>(&self, flat: &Collection<C>) -> ImportFlat<'s, T> {
+        ImportFlat::new(self.collection.clone(), flat.clone_with_type())
+    }
+
+    /// Streams the buckets of a key as they are stored, each as one line of extended JSON
+    /// (canonical, so that no value changes its type), in the order of their ids.
+    /// [`import`](Self::import) takes the lines back, and so does `mongoimport`.
+    ///
+    /// The items are not read into the struct, so those that cannot be read are carried, too.
+    /// Extended JSON has no form for a document with a name such as `$oid`, nor for very deep
+    /// nesting: the line of such a bucket holds the bucket's bytes in the field `bson`, which only
+    /// [`import`](Self::import) reads. One round trip per batch.
+    ///
+    /// # Errors
+    ///
+    /// The driver's.
+    ///
+    /// ```no_run
+    /// # use bucket_ops::Ops;
+    /// # use bucket_runtime::{Bucket, KeyRef};
+    /// # async fn example<Trade: Bucket>(ops: Ops<Trade>, alice: KeyRef<'_, Trade>) -> Result<(), Box<dyn std::error::Error>> {
+    /// use std::io::Write;
+    /// use futures_util::TryStreamExt;
+    ///
+    /// let mut file = std::fs::File::create("alice.jsonl")?;
+    /// let mut lines = ops.export(alice).await?;
+    /// while let Some(line) = lines.try_next().await? {
+    ///     writeln!(file, "{line}")?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn export(&self, key: KeyRef<'_, T>) -> Export<'static, T> {
+        Export::new(&self.collection, Some(key))
+    }
+
+    /// Streams the buckets of all keys. Otherwise like [`export`](Self::export).
+    pub fn export_all(&self) -> Export<'static, T> {
+        Export::new(&self.collection, None)
+    }
+
+    /// Stores the buckets of an [`export`](Self::export) again, from lines of extended JSON, with
+    /// their ids. Memory is bounded.
+    ///
+    /// Afterwards each item of the lines is stored once, or its line is in
+    /// [`refused`](crate::Imported::refused), with the reason and a way out: check that this list
+    /// is empty. One such line does not end the import. A line goes back as it is if its id is
+    /// free, or if the bucket with that id is empty, which it replaces. A bucket that begins with
+    /// the line's items has them already. Any other one stays as it is, and the line is listed.
+    ///
+    /// The import can be repeated: after an error, or after the program was killed, import all
+    /// lines again. Appends, edits and removals may go on meanwhile. A bucket that has room while
+    /// its key has a newer or another open one is sealed. A wrong rollup, and a missing time of the
+    /// newest item, are computed from the items.
+    ///
+    /// One round trip for each thousand buckets, one more for each bucket that has room, and two or
+    /// three for each that is there. A dropped future leaves some lines stored
+    /// and others not.
+    ///
+    /// # Errors
+    ///
+    /// [`is_deserialize`](bucket_runtime::Error::is_deserialize) if reading a line failed, whose
+    /// error is the [source](std::error::Error::source); or the driver's.
+    ///
+    /// ```no_run
+    /// # use bucket_ops::Ops;
+    /// # use bucket_runtime::Bucket;
+    /// # async fn example<Trade: Bucket>(ops: Ops<Trade>) -> Result<(), Box<dyn std::error::Error>> {
+    /// use std::io::{BufRead, BufReader};
+    /// use futures_util::stream;
+    ///
+    /// let file = BufReader::new(std::fs::File::open("alice.jsonl")?);
+    /// let imported = ops.import(stream::iter(file.lines())).await?;
+    /// println!("{} trades in {} buckets", imported.items, imported.buckets);
+    /// for refused in &imported.refused {
+    ///     eprintln!("{refused}");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn import<'l, E: Into<Box<dyn std::error::Error + Send + Sync>>>(
+        &self,
+        lines: impl Stream<Item = Result<String, E>> + Send + 'l,
+    ) -> Import<'l, T> {
+        Import::new(self.collection.clone(), lines)
+    }
+}

@@ -1,0 +1,7 @@
+//! Parents and their extras as a whole.
+
+pub(crate) mod ops;
+mod recount;
+pub(crate) mod repair;
+mod split;
+pub(crate) mod verify;

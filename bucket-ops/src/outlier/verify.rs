@@ -1,0 +1,143 @@
+//! Verifies what is stored against O1 to O5.
+
+mod extras;
+mod parents;
+pub(super) mod rows;
+mod twins;
+
+use std::marker::PhantomData;
+
+use bucket_core::{
+    error::{Kind, count},
+    schema::spec::OutlierSpec,
+    server::call::span,
+    value::shell::shell,
+};
+use bucket_runtime::{
+    __ops::{Engine, ExtraItem, find_wrong_totals},
+    Error, Outlier, Outliers, Result,
+    action::Call,
+};
+use mongodb::{
+    Collection,
+    bson::{Document, doc},
+};
+
+use self::rows::{id_of, of_parent, rows};
+use super::recount::recount;
+use crate::verify::{Problem, ProblemKind, Verifier, exists, verifier};
+
+/// The result of a verification; see [`OutlierOps::verify`](crate::OutlierOps::verify).
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct VerifiedOutliers {
+    /// How many parents there are.
+    pub parents: u64,
+    /// How many extras documents there are.
+    pub extras: u64,
+    /// How many items there are, in parents and extras.
+    pub items: u64,
+    /// Each problem that was found.
+    pub problems: Vec<Problem>,
+}
+
+pub(crate) fn verify_outliers<T: Outlier>(
+    parents: Collection<Document>,
+    extras: Collection<Document>,
+) -> Call<'static, VerifiedOutliers> {
+    let outliers = UnverifiedOutliers::<T>::new(parents, extras);
+    Call::new(span!(verify), |()| async move {
+        outliers.check().await?.verify().await
+    })
+}
+
+/// The two collections, whether they open or not: their indexes may differ from the struct.
+pub(super) struct UnverifiedOutliers<T> {
+    pub(super) parents: Collection<Document>,
+    pub(super) extras: Verifier,
+    parent: PhantomData<fn() -> T>,
+}
+
+impl<T: Outlier> UnverifiedOutliers<T> {
+    pub(super) fn new(parents: Collection<Document>, extras: Collection<Document>) -> Self {
+        Self {
+            parents,
+            extras: Verifier {
+                // The manual's own extras documents have no count.
+                buckets: doc! { "count": { "$exists": true } },
+                ..verifier::<ExtraItem<T>>(extras)
+            },
+            parent: PhantomData,
+        }
+    }
+
+    /// An error if neither collection exists, or if an index of the extras differs from the struct.
+    pub(super) async fn check(self) -> Result<OutlierVerifier<T>> {
+        let server = self.extras.server.clone();
+        let parents = server.with_collection(self.parents);
+        // The parents' collection exists from its first parent on, that of the extras once it is
+        // opened.
+        if !exists(&parents).await? && !exists(&server).await? {
+            return Err(parents.target().error(Kind::NoCollection));
+        }
+        let index = self.extras.check_indexes().await;
+        let index = index.map_err(Error::of_extras)?;
+        Ok(OutlierVerifier {
+            outliers: Outliers::new(parents, Engine::new(server, index)),
+            extras: self.extras,
+        })
+    }
+}
+
+/// The two collections, with indexes that match the struct.
+pub(super) struct OutlierVerifier<T> {
+    pub(super) outliers: Outliers<T>,
+    pub(super) extras: Verifier,
+}
+
+impl<T: Outlier> OutlierVerifier<T> {
+    /// The spec as a `static`, which promotion alone does not give in generic code.
+    const SPEC: &'static OutlierSpec = &T::SPEC;
+
+    pub(super) async fn verify(&self) -> Result<VerifiedOutliers> {
+        let mut verified = VerifiedOutliers::default();
+        let known = parents::verify(&self.outliers, &mut verified).await?;
+        let collections = &self.outliers.collections;
+        (verified.problems).extend(extras::find_lonely::<T>(collections).await?);
+        verified.problems.extend(self.find_wrong_totals().await?);
+        let of_buckets = self.extras.problems().await?.into_iter();
+        (verified.problems).extend(of_buckets.map(Problem::in_extras));
+        let extras = &self.extras.server;
+        (verified.problems).extend(extras::verify_uncounted(&self.outliers).await?);
+        let twins = twins::find_in_extras::<T>(extras.target(), &known);
+        verified.problems.extend(twins.await?);
+        extras::count(extras, Self::SPEC, &mut verified).await?;
+        Ok(verified)
+    }
+
+    /// Finds wrong totals. Each suspicious parent is counted again in a transaction: an item may
+    /// have been pushed between the two collections.
+    async fn find_wrong_totals(&self) -> Result<Vec<Problem>> {
+        let collections = &self.outliers.collections;
+        let Some(total) = Self::SPEC.total else {
+            return Ok(Vec::new());
+        };
+        let extras = collections.extras.server.collection().name();
+        let suspicious = find_wrong_totals(Self::SPEC, extras, total);
+        let mut problems = Vec::new();
+        for row in rows(collections.parents.target(), suspicious).await? {
+            let parent = id_of(&row);
+            // A parent with a foreign id is another kind of problem.
+            let Ok(handle) = self.outliers.stored_parent(&parent) else {
+                continue;
+            };
+            if let Some((total, items)) = recount(handle, total, false).await? {
+                let (total, items) = (shell(&total), count(items, "item"));
+                problems.push(of_parent(ProblemKind::WrongTotal, parent, |parent| {
+                    format!("the total of parent {parent} is {total}, but it has {items}")
+                }));
+            }
+        }
+        Ok(problems)
+    }
+}

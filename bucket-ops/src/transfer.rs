@@ -1,0 +1,90 @@
+//! Moves items from elsewhere into the buckets of a collection, in transactions that also record
+//! the progress.
+//!
+//! A source yields the items in chunks: sorted flat documents (`import_flat`), or old buckets and
+//! the events that follow (`migrate`). One transaction stores a chunk, so each item is stored once,
+//! wherever a call is interrupted.
+
+mod chunk;
+mod identities;
+mod record;
+mod store;
+
+use std::sync::Arc;
+
+use bucket_core::{error::Kind, server::transaction};
+use bucket_runtime::{
+    __ops::{Engine, KeyItems},
+    Result,
+};
+use serde::{Serialize, de::DeserializeOwned};
+use sha2::{Digest, Sha256};
+
+use self::store::StoreChunk;
+pub(super) use self::{
+    chunk::Chunk,
+    record::{RECORDS, Record, Resumptions},
+    store::refuse_keys,
+};
+
+/// How often a chunk is planned again without the items whose identities are there already. Others
+/// may write them meanwhile.
+const ROUNDS: usize = 5;
+
+/// A call that moves items: where they go, and how far it has come.
+pub(super) struct Transfer<S> {
+    pub(super) engine: Engine,
+    pub(super) record: Record,
+    /// The state that the record holds.
+    pub(super) state: S,
+    /// Counts items that are left out, since their identities are already there. Without this they
+    /// are an error.
+    pub(super) leave_out: Option<fn(&mut S, usize)>,
+}
+
+impl<S: Serialize + DeserializeOwned> Transfer<S> {
+    /// Records that the call has begun.
+    pub(super) async fn begin(&mut self) -> Result<()> {
+        self.record.begin(&self.state).await
+    }
+
+    /// Stores a chunk, and the state after it.
+    pub(super) async fn store(&mut self, mut chunk: Chunk, mut next: S) -> Result<()> {
+        let mut keys = chunk.take_keys();
+        let chunk = Arc::new(chunk);
+        for round in 0.. {
+            if let Some(leave_out) = self.leave_out.filter(|_| round > 0) {
+                let left_out = identities::leave_out_present(&self.engine.server, &mut keys);
+                leave_out(&mut next, left_out.await?);
+            }
+            let state = record::document(&self.engine.server, &next)?;
+            let is_unique = |key_items: &KeyItems| key_items.scope.spec.unique.is_some();
+            let is_unique = keys.first().is_some_and(is_unique);
+            let leaves_out = self.leave_out.is_some() && is_unique && round < ROUNDS;
+            let of_round = (keys.clone(), Arc::clone(&chunk));
+            let store = StoreChunk::plan(self, of_round, state, leaves_out).await?;
+            if leaves_out && round == 0 && !store.is_planned() {
+                continue;
+            }
+            match transaction::run(&self.engine.server, store).await {
+                Err(error) if leaves_out && error.is(&Kind::NotUnique) => {}
+                stored => {
+                    stored?;
+                    break;
+                }
+            }
+        }
+        self.record.count_step();
+        self.state = next;
+        Ok(())
+    }
+}
+
+/// A number for these bytes.
+pub(super) fn hash(parts: &[&[u8]]) -> i64 {
+    let mut hash = Sha256::new();
+    parts.iter().for_each(|part| hash.update(part));
+    let mut first = [0; 8];
+    first.copy_from_slice(&hash.finalize()[..8]);
+    i64::from_le_bytes(first)
+}

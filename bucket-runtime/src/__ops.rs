@@ -1,0 +1,41 @@
+//! What `bucket-ops` needs besides `bucket-core`. Not part of the public interface: it changes
+//! without notice.
+
+use bucket_core::{error::Result, schema::open_index::OpenIndex, server::Server};
+use mongodb::{Collection, bson::Document};
+
+use crate::{Bucket, open::OpenBuckets};
+pub use crate::{
+    open::{check_indexes, indexes::create as create_indexes, stored::parts},
+    outlier::{
+        collections::OutlierCollections,
+        command::{ParentScope, array_length, find_wrong_totals},
+        extra::ExtraItem,
+        open::open_both,
+        parent_handle::{ParentHandle, held, number},
+        read::unreadable::{array, replace_field, sift},
+        write::ITEMS_PER_COMPARISON,
+    },
+    read::{
+        stored_bucket::{Attempted, StoredBucket, next_bucket, next_bucket_and},
+        watch::event::{AppendMarks, appended, bucket, document_id},
+    },
+    write::{
+        bulk::{Commands, KeyItems, check},
+        engine::{Batch, COMMAND_BYTES, Engine, TRIES},
+        item::{UntypedItem, identity, is_single, stored_element},
+    },
+};
+
+/// Opens a collection, for items that are not appended one by one. A dry run creates nothing: where
+/// nobody has opened the collection, no call has begun either.
+pub async fn open<T: Bucket>(collection: Collection<Document>, is_dry: bool) -> Result<Engine> {
+    let opened = OpenBuckets::<T>::new(collection.clone()).create_indexes(!is_dry);
+    match opened.execute().await {
+        Err(error) if is_dry && error.is_index_missing() => {
+            let open = OpenIndex::first(T::SPEC.capacity);
+            Ok(Engine::new(Server::new(collection), open))
+        }
+        opened => Ok(opened?.engine()),
+    }
+}
