@@ -5,6 +5,7 @@
 //! and writes that table; with words, it only prints the parts whose names contain one of them.
 
 mod parts;
+mod pure;
 #[path = "../figures/trade.rs"]
 #[allow(dead_code, reason = "the figures use the other trades")]
 mod trade;

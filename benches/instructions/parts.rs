@@ -2,13 +2,12 @@
 
 use std::hint::black_box;
 
-use bucket_runtime::{
-    ItemToken,
-    bson::Bson,
-    pure::{self, PreparedKey},
-};
+use bucket_runtime::{ItemToken, bson::Bson};
 
-use crate::trade::{ByHand, Trade1000, by_hand, of_one_key};
+use crate::{
+    pure::{self, PreparedKey},
+    trade::{ByHand, Trade1000, by_hand, of_one_key},
+};
 
 /// A part of a call that needs no server.
 pub(crate) struct Part {

@@ -117,6 +117,8 @@ impl<'s, T: Bucket> ImportFlat<'s, T> {
             mut on_unreadable,
             ..
         } = self;
+        let server = Server::new(collection.clone());
+        server.needs_replica_set("import_flat").await?;
         let engine = open::<T>(collection, is_dry).await?;
         let (flat, order) = (Server::new(self.flat), flat::order(&T::SPEC, self.sort));
         let mut resumptions = Resumptions::default();

@@ -23,7 +23,7 @@ use crate::{
 ///
 /// [`import_flat`](Self::import_flat), [`import`](Self::import) and
 /// [`migrate_from`](Self::migrate_from) store items, so they open the collection first, as
-/// [`Bucket::buckets`] does, with its round trips and its errors.
+/// [`Bucket::buckets`] does, with its round trips and its errors, and take the capacity that it has.
 ///
 /// ```no_run
 /// use bucket_ops::Ops;

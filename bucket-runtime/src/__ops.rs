@@ -27,11 +27,11 @@ pub use crate::{
     },
 };
 
-/// Opens a collection, for items that are not appended one by one. A dry run creates nothing: where
-/// nobody has opened the collection, no call has begun either.
+/// Opens a collection, with the capacity that it has, for items that are not appended one by one. A
+/// dry run creates nothing: where nobody has opened the collection, no call has begun either.
 pub async fn open<T: Bucket>(collection: Collection<Document>, is_dry: bool) -> Result<Engine> {
-    let opened = OpenBuckets::<T>::new(collection.clone()).create_indexes(!is_dry);
-    match opened.execute().await {
+    let opening = OpenBuckets::<T>::new(collection.clone()).create_indexes(!is_dry);
+    match opening.stored_capacity(true).execute().await {
         Err(error) if is_dry && error.is_index_missing() => {
             let open = OpenIndex::first(T::SPEC.capacity);
             Ok(Engine::new(Server::new(collection), open))

@@ -73,9 +73,6 @@ pub mod __private;
 pub mod fuzz;
 #[cfg(test)]
 mod golden;
-#[cfg(feature = "__pure")]
-#[doc(hidden)]
-pub mod pure;
 
 #[doc(inline)]
 pub use bucket_core::protocol::field;

@@ -84,7 +84,6 @@ impl<T: Bucket> ImportPass<T> {
     /// Finds how far an earlier call has come; if there was none, an error if the collection holds
     /// one of the keys. Writes nothing.
     pub(super) async fn find(engine: &Engine, flat: &Server, order: &Document) -> Result<Self> {
-        engine.server.needs_replica_set("import_flat").await?;
         let id = doc! { "from": flat.name(), "to": engine.server.name(), "sort": order };
         let (record, state, bucket) = Record::find::<ImportState>(&engine.server, id).await?;
         if state.is_none() && bucket.is_some() {

@@ -14,8 +14,10 @@ use bucket_runtime::{
 use futures_util::{TryStreamExt, future::try_join_all};
 use rand::Rng;
 
-use crate::support::database::{Live, documents, fresh, items, number};
-use crate::support::ops;
+use crate::support::{
+    database::{Live, documents, fresh, items, number},
+    ops,
+};
 
 /// An item with as many bytes as a test needs.
 trait Item: Bucket<Key = (i64,)> + Clone + PartialEq + std::fmt::Debug {

@@ -9,8 +9,10 @@ use bucket_runtime::{
 
 use futures_util::TryStreamExt;
 
-use crate::support::database::{Live, Recorded, items, number};
-use crate::support::ops;
+use crate::support::{
+    database::{Live, Recorded, items, number},
+    ops,
+};
 
 /// Long field names, and values as large as possible. The items are of 1969, and must not expire beside the test.
 #[derive(Debug, Clone, PartialEq, Bucket)]

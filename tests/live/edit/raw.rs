@@ -13,8 +13,10 @@ use bucket_runtime::{
 use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 
-use crate::support::database::{Live, items};
-use crate::support::ops;
+use crate::support::{
+    database::{Live, items},
+    ops,
+};
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[bucket(collection = "raw_notes", id = "{owner}_{#}", capacity = 10)]

@@ -16,13 +16,13 @@ use bucket_testkit::{
     Proxy, Server,
 };
 
-use crate::support::ops;
 use crate::{
     append::combine::support::{
         Mark, NOON, Numbered10, Seconds10, assert_stored, at_rest, together,
     },
     support::{
         database::{fresh, listening},
+        ops,
         zoo::ticks::{self, Seconds3, Tick},
     },
 };

@@ -18,10 +18,10 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 use rand::seq::SliceRandom;
 
-use crate::support::database::{
-    Live, Record, Recorded, dense_buckets, documents, fresh, ids, items, server,
+use crate::support::{
+    database::{Live, Record, Recorded, dense_buckets, documents, fresh, ids, items, server},
+    ops,
 };
-use crate::support::ops;
 
 const URI: &str = "BUCKET_TESTS_IMPORT";
 

@@ -8,8 +8,7 @@ use bucket_runtime::{
 };
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-use crate::support::database::Recorded;
-use crate::support::ops;
+use crate::support::{database::Recorded, ops};
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[bucket(collection = "marks", id = "{key}_{#}", capacity = 10)]

@@ -12,9 +12,9 @@ use bucket_runtime::{
 };
 use futures_util::TryStreamExt;
 
-use crate::support::ops;
 use crate::support::{
     database::{Live, dense_buckets, documents, items, number},
+    ops,
     tasks::JoinSet,
 };
 

@@ -15,11 +15,11 @@ use futures_util::{StreamExt, TryStreamExt};
 use rand::random_range;
 use tokio::time::timeout;
 
-use crate::support::ops;
 use crate::support::{
     database::{Live, documents, items},
     fail_points::{fail_times, failing_server},
     notes::{DyingSum, Millis, Note, Numbered, NumberedSum, Seconds, SecondsSum, Windows, created},
+    ops,
     runtime::blocking,
     tasks::JoinSet,
 };

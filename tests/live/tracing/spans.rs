@@ -20,9 +20,9 @@ use self::{
     sources::{of_package, sources},
 };
 use super::support::{Spans, Told};
-use crate::support::ops;
 use crate::support::{
     database::{Record, Recorded},
+    ops,
     visits::{Visit, visit},
 };
 
@@ -132,8 +132,11 @@ impl Look {
 
 /// The names of all calls: those in the table of `action.rs`, and those that begin a span themselves.
 fn all_names() -> BTreeSet<String> {
-    let sources = sources(&of_package("bucket-runtime"));
-    let texts = sources.iter().map(|file| fs::read_to_string(file).unwrap());
+    let packages = ["bucket-runtime", "bucket-ops"].map(|package| sources(&of_package(package)));
+    let texts = packages
+        .iter()
+        .flatten()
+        .map(|file| fs::read_to_string(file).unwrap());
     let all = texts.collect::<String>();
     let rows = all
         .lines()

@@ -9,9 +9,11 @@ use bucket_runtime::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::support::ops;
 use crate::{
-    support::database::{Live, items},
+    support::{
+        database::{Live, items},
+        ops,
+    },
     types::read_back::stored,
 };
 

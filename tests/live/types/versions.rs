@@ -6,8 +6,10 @@ use bucket_runtime::{
 };
 use futures_util::TryStreamExt;
 
-use crate::support::database::{Live, documents, items};
-use crate::support::ops;
+use crate::support::{
+    database::{Live, documents, items},
+    ops,
+};
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[bucket(collection = "trades", id = "{customer}_{date}", capacity = 10)]

@@ -12,9 +12,9 @@ use bucket_runtime::{
 };
 use bucket_testkit::Server;
 
-use crate::support::ops;
 use crate::support::{
     database::{Live, documents, items},
+    ops,
     tasks::JoinSet,
 };
 

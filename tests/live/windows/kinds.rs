@@ -10,9 +10,9 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 use proptest::prelude::*;
 
-use crate::support::ops;
 use crate::support::{
     database::{Live, documents, fresh, items, pages},
+    ops,
     random::for_any,
     scale::scaled,
 };

@@ -16,9 +16,9 @@ use bucket_runtime::{
 };
 use rand::{Rng, seq::SliceRandom};
 
-use crate::support::ops;
 use crate::support::{
     database::{Live, Recorded, dense_buckets, documents, fresh, number},
+    ops,
     tasks::JoinSet,
 };
 

@@ -13,8 +13,10 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 use rand::{Rng, seq::SliceRandom};
 
-use crate::support::database::{Live, documents, fresh, number};
-use crate::support::ops;
+use crate::support::{
+    database::{Live, documents, fresh, number},
+    ops,
+};
 
 /// A vote. A transaction stores 2,000 of them.
 #[derive(Debug, Clone, PartialEq, Bucket)]

@@ -11,8 +11,10 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 
 use super::{Photo, Seconds3, fill, flat, flat_of};
-use crate::support::database::{Live, Recorded, documents, fresh, items};
-use crate::support::ops;
+use crate::support::{
+    database::{Live, Recorded, documents, fresh, items},
+    ops,
+};
 
 /// Beside all others: a wrong key, a wrong field, no time, a time that no id can hold.
 #[bucket_testkit::test]

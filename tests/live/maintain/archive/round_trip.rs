@@ -16,8 +16,10 @@ use futures_util::TryStreamExt;
 use rand::Rng;
 
 use super::{Visit, export, file, visits};
-use crate::support::database::{Live, documents, items, number};
-use crate::support::ops;
+use crate::support::{
+    database::{Live, documents, items, number},
+    ops,
+};
 
 visits! {
     Seconds("{page}_{at}", 3) #[bucket(unique)]

@@ -5,8 +5,10 @@ use bucket_runtime::{
     mongodb::bson::{Document, doc},
 };
 
-use crate::support::database::{Recorded, items};
-use crate::support::ops;
+use crate::support::{
+    database::{Recorded, items},
+    ops,
+};
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[bucket(collection = "lines", id = "{k}_{#}", capacity = 3)]

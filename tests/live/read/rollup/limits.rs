@@ -6,9 +6,9 @@ use bucket_runtime::{
     mongodb::bson::{DateTime, Decimal128, Document, doc},
 };
 
-use crate::support::ops;
 use crate::support::{
     database::{Live, Recorded, documents, items},
+    ops,
     plans::examined,
 };
 

@@ -13,8 +13,10 @@ use bucket_runtime::{
 use futures_util::{TryStream, TryStreamExt, future::BoxFuture, stream};
 
 use super::{Book, book, larger};
-use crate::support::ops;
-use crate::support::visits::{Moved, Visit, visit};
+use crate::support::{
+    ops,
+    visits::{Moved, Visit, visit},
+};
 
 /// The calls of one row of the guide's table, in a database where a user with all privileges has stored
 /// visits and books.

@@ -13,8 +13,10 @@ use bucket_runtime::{
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use super::{Book, FollowerName, Look, Title, User, Visitor, book, user};
-use crate::support::ops;
-use crate::support::visits::{Moved, Visit, visit};
+use crate::support::{
+    ops,
+    visits::{Moved, Visit, visit},
+};
 
 pub(super) async fn of_buckets(db: &Database, look: &mut Look) {
     let there = Visit::create_collection(db).await;

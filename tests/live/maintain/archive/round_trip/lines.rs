@@ -10,8 +10,10 @@ use bucket_runtime::{
 use futures_util::{TryStreamExt, stream};
 
 use super::{Hours, Seconds, export, file, filled};
-use crate::support::database::{Live, documents, is_cluster};
-use crate::support::ops;
+use crate::support::{
+    database::{Live, documents, is_cluster},
+    ops,
+};
 
 #[bucket_testkit::test]
 async fn only_the_windows_that_were_asked_for(db: Live) {

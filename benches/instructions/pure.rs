@@ -1,6 +1,4 @@
-//! Pure functions on the way of a call: what the benchmark `instructions` counts. And a switch for
-//! another benchmark.
-#![allow(missing_docs, reason = "no part of the public interface")]
+//! Pure functions on the way of a call.
 
 use bucket_core::{
     error::Kind,
@@ -11,22 +9,24 @@ use bucket_core::{
     schema::open_index::OpenIndex,
     value::{bytes, fingerprint},
 };
-use mongodb::bson::{Bson, Document, RawDocument};
+use bucket_runtime::{
+    __ops::{StoredBucket, UntypedItem, stored_element},
+    Bucket, Error,
+    bson::{Bson, Document, RawDocument},
+};
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{
-    Bucket, Error,
-    read::stored_bucket::StoredBucket,
-    write::item::{self, UntypedItem},
-};
-
 /// The item's element, as it is sent.
-pub fn element<T: Bucket>(item: &T, key: &PreparedKey) -> Bson {
-    item::stored_element(item, &key.0, &fail).expect("an item that can be stored")
+pub(crate) fn element<T: Bucket>(item: &T, key: &PreparedKey) -> Bson {
+    stored_element(item, &key.0, &fail).expect("an item that can be stored")
 }
 
 /// The statement that appends elements to the key's open bucket, or opens one with this id.
-pub fn append(key: &PreparedKey, opening_id: &str, elements: Vec<Bson>) -> (Document, Document) {
+pub(crate) fn append(
+    key: &PreparedKey,
+    opening_id: &str,
+    elements: Vec<Bson>,
+) -> (Document, Document) {
     let items = AppendedItems {
         elements,
         totals: None,
@@ -37,38 +37,38 @@ pub fn append(key: &PreparedKey, opening_id: &str, elements: Vec<Bson>) -> (Docu
 }
 
 /// The number of buckets that items of these sizes take.
-pub fn pack(key: &PreparedKey, sizes: impl IntoIterator<Item = usize>) -> usize {
+pub(crate) fn pack(key: &PreparedKey, sizes: impl IntoIterator<Item = usize>) -> usize {
     pack::packs(&key.0, sizes).len()
 }
 
 /// The items of a bucket.
-pub fn read<T: Bucket>(bucket: &[u8]) -> Vec<T> {
+pub(crate) fn read<T: Bucket>(bucket: &[u8]) -> Vec<T> {
     let bucket = bytes::read::<StoredBucket<T>>(bucket);
     bucket.expect("a bucket").into_items()
 }
 
 /// What serde reads from the bytes of a document.
-pub fn by_serde<T: DeserializeOwned>(document: &[u8]) -> T {
+pub(crate) fn by_serde<T: DeserializeOwned>(document: &[u8]) -> T {
     bytes::read(document).expect("a document of this type")
 }
 
 /// The bytes of a document.
-pub fn written<T: Serialize>(document: &T) -> Vec<u8> {
+pub(crate) fn written<T: Serialize>(document: &T) -> Vec<u8> {
     bytes::write(document).expect("a document")
 }
 
 /// The hashes by which a token remembers the first items of a bucket.
-pub fn fingerprints<T: Bucket>(bucket: &[u8], items: usize) -> Vec<u32> {
+pub(crate) fn fingerprints<T: Bucket>(bucket: &[u8], items: usize) -> Vec<u32> {
     let bucket = RawDocument::from_bytes(bucket).expect("a document");
     fingerprint::of_elements(bucket, T::SPEC.items, None, 0..items)
 }
 
 /// The key of an item, as commands need it.
 #[derive(Debug)]
-pub struct PreparedKey(IndexedScope);
+pub(crate) struct PreparedKey(IndexedScope);
 
 impl PreparedKey {
-    pub fn of<T: Bucket>(item: &T) -> Self {
+    pub(crate) fn of<T: Bucket>(item: &T) -> Self {
         Self(item.scope().by(OpenIndex::first(T::SPEC.capacity)))
     }
 }
