@@ -228,3 +228,17 @@ fn what_stores_items_is_compiled_once_for_all_structs() {
         }
     }
 }
+
+/// What the operations name of the runtime is a small part of it, or the cut is in the wrong place.
+#[test]
+fn the_operations_name_at_most_forty_hidden_items() {
+    let file = of_package("bucket-runtime").join("__ops.rs");
+    let text = code(&file);
+    let exported = text.split("pub use crate::").nth(1).unwrap();
+    let exported = exported.split(';').next().unwrap();
+    let is_name = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let leaves = exported.split([',', '{', '}']).map(str::trim);
+    let leaves = leaves.filter(|leaf| leaf.ends_with(is_name) && !leaf.is_empty());
+    let names = leaves.count() + text.matches("pub async fn").count();
+    assert!((30..=40).contains(&names), "{names}");
+}

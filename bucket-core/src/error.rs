@@ -1,5 +1,7 @@
 //! The one error of this crate.
 
+#![deny(missing_docs)]
+
 mod advice;
 #[cfg(test)]
 mod answers;

@@ -10,7 +10,7 @@
 #![allow(
     missing_docs,
     clippy::result_unit_err,
-    reason = "what users name is documented; the rest is for bucket-runtime alone"
+    reason = "most is for bucket-runtime alone; modules with what users name deny it again"
 )]
 
 pub mod error;

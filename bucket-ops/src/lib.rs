@@ -1,20 +1,14 @@
-//! Operations on collections of [`bucket_runtime`]: what an operator calls once in a while, and an
-//! application need not compile. Verify, repair, rebuild rollups, change the capacity, import flat
-//! data, migrate to another struct, export and import archives.
+//! For collections of [`bucket_runtime`]; an application does not compile it.
+#![doc = include_str!("../README.md")]
 //!
 //! [`Ops`] is the handle for a struct that derives [`Bucket`](macro@bucket_runtime::Bucket),
-//! [`OutlierOps`] for one that derives [`Outlier`](macro@bucket_runtime::Outlier).
+//! [`OutlierOps`] for one that derives [`Outlier`](macro@bucket_runtime::Outlier). The guide's pages
+//! on [taking over], [importing], [archives] and [another struct] show each call at work.
 //!
-//! ```no_run
-//! use bucket_ops::Ops;
-//! # use bucket_runtime::{Bucket, mongodb::Database};
-//!
-//! # async fn example<Trade: Bucket>(db: Database) -> bucket_runtime::Result<()> {
-//! let verified = Ops::<Trade>::of(&db).verify().await?;
-//! println!("{} items in {} buckets", verified.items, verified.buckets);
-//! # Ok(())
-//! # }
-//! ```
+//! [taking over]: bucket_runtime::guide::taking_over
+//! [importing]: bucket_runtime::guide::importing
+//! [archives]: bucket_runtime::guide::archive
+//! [another struct]: bucket_runtime::guide::versions
 
 pub mod action;
 mod archive;

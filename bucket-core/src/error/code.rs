@@ -33,6 +33,7 @@ macro_rules! codes {
     ($($(#[$doc:meta])* $number:literal => $name:ident: $proof:ident,)+) => {
         /// An error code of the server, under its name there.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[allow(missing_docs, reason = "each has the server's own name")]
         pub enum Code {
             $($(#[$doc])* $name = $number,)+
         }

@@ -22,6 +22,7 @@ macro_rules! kinds {
     )+) => {
         /// The kinds of errors.
         #[derive(Debug, Clone, PartialEq, Eq)]
+        #[allow(missing_docs, reason = "the text of each says what it is")]
         pub enum Kind {$($(
             $(#[$doc])* $kind $(($($of),+))? $({ $($field: $type),+ })?,
         )+)+}

@@ -1,9 +1,12 @@
 //! Typed fields: a stored name, the Rust type behind it, and how its values are stored.
 
+#![deny(missing_docs)]
+
 mod list;
 mod nested;
 mod ordered;
 mod path;
+#[allow(missing_docs, reason = "for generated code alone")]
 mod reading;
 mod value;
 mod variant;

@@ -14,6 +14,8 @@
 //! enum's variant brings the condition on its tag. A path knows whether an `Option` is on the way,
 //! so that a group of a field inside of it has a value of `None`.
 
+#![deny(missing_docs)]
+
 mod whole;
 
 use std::{fmt, marker::PhantomData, ops::Not};
@@ -76,11 +78,13 @@ pub struct Filter<T> {
 /// A condition, with the same code for all structs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Node {
+    /// On one field.
     Leaf(Leaf),
     /// Empty: matches everything.
     And(Vec<Node>),
     /// Empty: matches nothing.
     Or(Vec<Node>),
+    /// The opposite.
     Not(Box<Node>),
 }
 
@@ -239,6 +243,7 @@ impl Node {
         }
     }
 
+    /// Whether it matches everything.
     pub fn is_everything(&self) -> bool {
         matches!(self, Self::And(all) if all.is_empty())
     }

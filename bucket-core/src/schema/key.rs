@@ -1,5 +1,7 @@
 //! The parts of a key: the trait for a key field's type, and keys of several fields.
 
+#![deny(missing_docs)]
+
 #[cfg(test)]
 mod tests;
 

@@ -1,5 +1,7 @@
 //! How many bytes values take in a document, as far as their types tell.
 
+#![deny(missing_docs)]
+
 pub mod full;
 pub mod layout;
 mod len;

@@ -1,5 +1,7 @@
 //! The facts that a derive states about a struct, as `const` data.
 
+#![deny(missing_docs)]
+
 mod id_format;
 mod rollup;
 #[cfg(test)]

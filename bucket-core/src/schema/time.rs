@@ -1,5 +1,7 @@
 //! The types of a time ordinal's field, and how such a field is stored.
 
+#![deny(missing_docs)]
+
 #[cfg(test)]
 #[cfg(all(feature = "chrono", feature = "time", feature = "jiff"))]
 mod tests;

@@ -12,9 +12,13 @@
 //! `rebuild_rollups` and `repair` write a rollup on condition that the bucket's array is still the
 //! one that it was computed from (`verify/rebuild.rs`).
 
+#![deny(missing_docs)]
+
 mod arithmetic;
+#[allow(missing_docs, reason = "no part of what users name")]
 pub mod check;
 mod field;
+#[allow(missing_docs, reason = "no part of what users name")]
 pub mod totals;
 
 use std::{fmt, marker::PhantomData};

@@ -1,5 +1,7 @@
 //! The indexes that a struct needs, for whoever creates them.
 
+#![deny(missing_docs)]
+
 use std::fmt;
 
 use mongodb::{IndexModel, bson::Document};
