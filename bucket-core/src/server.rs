@@ -1,18 +1,10 @@
 //! The only module that talks to the server.
 
 pub mod call;
-mod create;
-pub mod cursor;
+mod collection;
 pub mod deployment;
-mod fill;
-mod index;
-mod last_buckets;
-pub mod many;
 pub mod pause;
 pub mod read;
-mod retryable;
-#[cfg(feature = "__simulated")]
-pub mod simulated;
 pub mod target;
 pub mod transaction;
 pub mod watch;
@@ -29,11 +21,12 @@ use mongodb::{
 };
 use tokio::sync::OnceCell;
 
-use self::{deployment::Deployment, retryable::RetryableSessions};
+use self::deployment::Deployment;
 use crate::{
     Error,
     error::{Kind, is_killed, is_repeatable},
     protocol::command::KeyScope,
+    server::write::retryable::RetryableSessions,
 };
 
 /// A collection, and the requests that the runtime sends to it.

@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use bucket_core::{
     error::Kind,
     protocol::range::Range,
-    server::{Server, cursor},
+    server::{Server, read::cursor},
     value::bytes,
 };
 use mongodb::{

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use bucket_core::server::simulated::install;
+use bucket_core::server::wire::simulated::install;
 use bucket_runtime::{
     Buckets, Outliers,
     bson::Document,

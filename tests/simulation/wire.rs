@@ -2,9 +2,9 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use bucket_core::server::{
+use bucket_core::server::wire::{
+    Event, EventStream, ReadRequest, Request, Response,
     simulated::{Simulated, SimulatedResponse},
-    wire::{Event, EventStream, ReadRequest, Request, Response},
 };
 use bucket_runtime::{
     bson::{Bson, Deserializer, Document, RawDocumentBuf, Serializer, doc},

@@ -8,7 +8,7 @@
 //! if its code is a known refusal; a failed statement on a `mongod` stored nothing, unless its code
 //! is a known interruption. A `mongos` passes the error of a shard's whole command on as errors of
 //! its statements, so there a statement, too, needs a known refusal; in an ordered command the
-//! shard may also have carried out the statements after it (`server/many.rs`).
+//! shard may also have carried out the statements after it (`server/write/many.rs`).
 //! `error/error_codes.txt` is an extract of the server's list, and a test compares the enum with
 //! it. A write concern error proves nothing.
 

@@ -22,15 +22,14 @@ pub use silent::{Calls, Span, SpannedRequest, run};
 #[cfg(feature = "tracing")]
 pub use traced::{Calls, Span, SpannedRequest, run};
 
-use super::Server;
-use crate::protocol::command::KeyScope;
 pub use crate::span;
+use crate::{protocol::command::KeyScope, server::Server};
 #[cfg(feature = "tracing")]
 #[doc(hidden)]
 pub use tracing;
 
 /// Counts a further try of the current call.
-pub(super) fn again() {
+pub(in crate::server) fn again() {
     Calls::current().again();
 }
 
@@ -47,7 +46,10 @@ impl Server {
     }
 
     /// Sends a request, which counts as a round trip of the calls for which this task works.
-    pub(super) fn ask<R: IntoFuture>(&self, request: R) -> SpannedRequest<R::IntoFuture> {
+    pub(in crate::server) fn ask<R: IntoFuture>(
+        &self,
+        request: R,
+    ) -> SpannedRequest<R::IntoFuture> {
         let calls = Calls::current();
         calls.name_target(&self.collection, None);
         calls.count_round_trip();

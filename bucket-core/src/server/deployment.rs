@@ -5,7 +5,7 @@
 //!
 //! | server | several updates | why |
 //! | --- | --- | --- |
-//! | a replica set | `update`, numbered here (`server/retryable.rs`) | the driver sends one update per command |
+//! | a replica set | `update`, numbered here (`server/write/retryable.rs`) | the driver sends one update per command |
 //! | a `mongos` or a standalone server from 8.0 on | the driver's `bulkWrite` | each shard has a memory of its own, and the `mongos` keeps the numbers apart |
 //! | before 8.0 | one update per command | a standalone server has no such memory at all |
 //!
@@ -45,7 +45,7 @@ enum Topology {
 }
 
 impl Deployment {
-    pub(super) fn of(hello: &Document) -> Self {
+    pub(in crate::server) fn of(hello: &Document) -> Self {
         Self {
             topology: match hello.get_str("msg") {
                 Ok("isdbgrid") => Topology::Sharded,
@@ -66,13 +66,13 @@ impl Deployment {
     }
 
     /// Whether the driver can send several updates in one command, which it repeats.
-    pub(super) fn has_bulk_write(self) -> bool {
+    pub(in crate::server) fn has_bulk_write(self) -> bool {
         self.wire_version >= SERVER_8_0
     }
 
     /// Whether our own transaction numbers may make commands retryable: a `mongos` forwards them to
     /// shards, each with a memory of its own.
-    pub(super) fn takes_our_numbers(self) -> bool {
+    pub(in crate::server) fn takes_our_numbers(self) -> bool {
         self.topology == Topology::ReplicaSet
     }
 
@@ -87,7 +87,7 @@ impl Deployment {
 mod tests {
     use mongodb::bson::doc;
 
-    use super::*;
+    use crate::server::*;
 
     fn of(hello: Document) -> Deployment {
         Deployment::of(&hello)

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::call;
+use crate::server::call;
 
 /// The longest pause before the third try, which is the first that waits; or the time of the last
 /// round trip, where that was longer. The limit doubles with each further try.
@@ -41,7 +41,7 @@ fn longest_pause(tries: u32, last_trip: Duration) -> Option<Duration> {
 /// A random time up to this one.
 fn duration_up_to(longest: Duration) -> Duration {
     #[cfg(feature = "__simulated")]
-    if let Some(simulated) = super::simulated::simulated() {
+    if let Some(simulated) = super::wire::simulated::simulated() {
         return Duration::from_nanos(simulated.random(longest.as_nanos() as u64 + 1));
     }
     rand::random_range(Duration::ZERO..=longest)

@@ -1,5 +1,9 @@
 //! Reads: a find or a pipeline, with its settings.
 
+pub mod cursor;
+mod fill;
+mod last_buckets;
+
 use mongodb::{
     ClientSession,
     bson::{Document, RawDocumentBuf},
@@ -11,16 +15,16 @@ use mongodb::{
 };
 use serde::de::DeserializeOwned;
 
-use super::{
-    call,
-    cursor::{AnyCursor, DocumentCursor},
-    target::Target,
-    wire::{ReadRequest, Request},
-};
 use crate::{
     Result,
     error::{Kind, is_killed},
     protocol::{filter::is_readable, query::WholeRead, range::Range},
+    server::{
+        call,
+        read::cursor::{AnyCursor, DocumentCursor},
+        target::Target,
+        wire::{ReadRequest, Request},
+    },
     value::element::whole,
 };
 
@@ -31,7 +35,7 @@ const MAX_KILLED_PLANS: u32 = 3;
 /// [`first`](Self::first) or [`sum`](Self::sum).
 #[must_use]
 pub struct Read<'t> {
-    pub(super) target: Target<'t>,
+    pub(in crate::server) target: Target<'t>,
     source: ReadSource,
     hint: Option<&'static str>,
     state: ReadState,
@@ -225,7 +229,7 @@ impl<'t> Read<'t> {
 
     /// Opens the cursor: once for all types of rows, since it is most of the code. Without a
     /// session the read is sent as often as the server ends its plan.
-    pub(super) async fn open<'s>(
+    pub(in crate::server) async fn open<'s>(
         &self,
         session: Option<&'s mut ClientSession>,
     ) -> Result<AnyCursor<'s>, DriverError> {

@@ -8,16 +8,20 @@ use mongodb::{
     error::Error as DriverError,
 };
 
-use super::{
-    Server,
-    cursor::{self, CursorError},
+use crate::{
+    Error,
+    error::Kind,
+    protocol::command::KeyScope,
+    server::{
+        Server,
+        read::cursor::{self, CursorError},
+    },
 };
-use crate::{Error, error::Kind, protocol::command::KeyScope};
 
 /// The target of requests, which their errors name: a collection, and maybe one of its keys.
 #[derive(Clone, Copy)]
 pub struct Target<'t> {
-    pub(super) server: &'t Server,
+    pub(in crate::server) server: &'t Server,
     pub scope: Option<&'t KeyScope>,
     stores_items: bool,
 }

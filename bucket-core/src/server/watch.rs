@@ -12,12 +12,15 @@ use mongodb::{
     change_stream::event::ResumeToken,
 };
 
-use super::{
-    call::Calls,
-    target::{OwnedTarget, Target},
-    wire::{Event, EventStream},
+use crate::{
+    Result,
+    server::{
+        call::Calls,
+        target::{OwnedTarget, Target},
+        wire::{Event, EventStream},
+    },
+    value::bytes,
 };
-use crate::{Result, value::bytes};
 
 /// Events of a change stream. It knows the target of its watch, which its errors name.
 pub struct Events {

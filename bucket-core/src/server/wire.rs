@@ -2,12 +2,11 @@
 //!
 //! Requests are values, so that the simulation of the engine (`tests/simulation`) can answer them
 //! in place of a server: with the feature `__simulated`, which that crate alone switches on, they
-//! go to what its thread has installed (`server/simulated.rs`). Sessions are the driver's own,
+//! go to what its thread has installed (`server/wire/simulated.rs`). Sessions are the driver's own,
 //! which need no server until they send something.
-#![cfg_attr(
-    not(feature = "__simulated"),
-    allow(unreachable_pub, reason = "the simulation reads requests")
-)]
+
+#[cfg(feature = "__simulated")]
+pub mod simulated;
 
 use futures_util::{FutureExt, future::BoxFuture};
 use mongodb::{
@@ -28,9 +27,12 @@ use mongodb::{
 use serde::Serialize;
 
 #[cfg(feature = "__simulated")]
-use super::simulated::simulated;
-use super::{Server, call::Calls, cursor::AnyCursor};
-use crate::{protocol::command::Update, value::element::raw};
+use crate::server::wire::simulated::simulated;
+use crate::{
+    protocol::command::Update,
+    server::{Server, call::Calls, read::cursor::AnyCursor},
+    value::element::raw,
+};
 
 /// A request that a cursor answers.
 #[derive(Debug)]
@@ -117,7 +119,7 @@ impl From<UpdateResult> for Response {
 
 impl Server {
     /// Opens a cursor.
-    pub(super) async fn open<'s>(
+    pub(in crate::server) async fn open<'s>(
         &self,
         query: ReadRequest,
         session: Option<&'s mut ClientSession>,
@@ -238,7 +240,7 @@ impl Server {
     }
 
     /// Runs a command, which the driver neither numbers nor repeats.
-    pub(super) async fn run(
+    pub(in crate::server) async fn run(
         &self,
         database: Database,
         command: &impl Serialize,
@@ -251,7 +253,7 @@ impl Server {
     }
 
     /// Sends updates as the driver's `bulkWrite`, whose result tells of each if it is asked to.
-    pub(super) async fn send_bulk(
+    pub(in crate::server) async fn send_bulk(
         &self,
         updates: Vec<Update>,
         ordered: bool,
@@ -279,7 +281,7 @@ impl Server {
     }
 
     /// A session of our own.
-    pub(super) async fn start_session(&self) -> Result<ClientSession, DriverError> {
+    pub(in crate::server) async fn start_session(&self) -> Result<ClientSession, DriverError> {
         let client = self.collection.client();
         #[cfg(feature = "__simulated")]
         if let Some(simulated) = simulated() {
@@ -290,7 +292,7 @@ impl Server {
 
     /// Opens a change stream of the collection, or of its database, with the events that match one
     /// of these filters.
-    pub(super) async fn open_events(
+    pub(in crate::server) async fn open_events(
         &self,
         is_of_database: bool,
         wanted: &[Document],
@@ -315,7 +317,7 @@ impl Server {
 }
 
 /// Begins a transaction, which sends nothing.
-pub(super) async fn begin(
+pub(in crate::server) async fn begin(
     session: &mut ClientSession,
     concern: Option<ReadConcern>,
 ) -> Result<(), DriverError> {
@@ -331,7 +333,7 @@ pub(super) async fn begin(
 
 /// Begins a transaction and aborts it without a command: nothing is sent, and the session's next
 /// number is used up.
-pub(super) async fn skip_number(session: &mut ClientSession) -> Result<(), DriverError> {
+pub(in crate::server) async fn skip_number(session: &mut ClientSession) -> Result<(), DriverError> {
     let begin = session.start_transaction().into_future();
     Calls::current().within(begin).await?;
     session.abort_transaction().await?;

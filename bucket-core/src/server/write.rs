@@ -1,21 +1,24 @@
 //! Single writes.
 
+pub mod many;
+pub(in crate::server) mod retryable;
+
 use mongodb::{
     ClientSession,
     bson::{Document, doc},
     error::Error as DriverError,
 };
 
-use super::{
-    Server, call,
-    many::Results,
-    target::Target,
-    wire::{Request, Response},
-};
 use crate::{
     Result,
     error::{is_killed, is_statement_error},
     protocol::command::Update,
+    server::{
+        Server, call,
+        target::Target,
+        wire::{Request, Response},
+        write::many::Results,
+    },
 };
 
 impl Server {

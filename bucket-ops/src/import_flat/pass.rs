@@ -11,7 +11,7 @@ use bucket_core::{
     schema::key::Key,
     server::{
         Server,
-        cursor::{self, CursorError, DocumentCursor},
+        read::cursor::{self, CursorError, DocumentCursor},
     },
     value::unreadable::OnUnreadable,
 };
@@ -263,7 +263,7 @@ fn unless_skipped<T>(
 
 fn buckets_per_transaction() -> usize {
     #[cfg(feature = "__simulated")]
-    if bucket_core::server::simulated::simulated().is_some() {
+    if bucket_core::server::wire::simulated::simulated().is_some() {
         return 2; // A limit that a schedule reaches.
     }
     BUCKETS_PER_TRANSACTION

@@ -8,7 +8,7 @@ use bucket_core::{
     error::Kind,
     protocol::{command::identity, range::Range},
     server::{
-        cursor,
+        read::cursor,
         target::Target,
         transaction::{self, Attempt},
         wire::Request,

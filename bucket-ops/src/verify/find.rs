@@ -10,7 +10,7 @@ use bucket_core::{
         open_index::OpenIndex,
         spec::{BucketSpec, Ordinal},
     },
-    server::{Server, cursor::DocumentCursor},
+    server::{Server, read::cursor::DocumentCursor},
     value::shell::shell,
 };
 use bucket_runtime::{__ops::check_indexes, Result};

@@ -6,7 +6,7 @@ use bucket_core::{
         command::{identity, twins},
         range::Range,
     },
-    server::{cursor::id_of, target::Target},
+    server::{read::cursor::id_of, target::Target},
     value::{
         bytes,
         element::{Element, Refusal, element, whole},

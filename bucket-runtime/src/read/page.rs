@@ -2,7 +2,7 @@
 
 use bucket_core::{
     protocol::command::IndexedScope,
-    server::cursor::DocumentCursor,
+    server::read::cursor::DocumentCursor,
     value::{rollup::Totals, unreadable::OnUnreadable},
 };
 

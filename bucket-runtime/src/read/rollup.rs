@@ -8,7 +8,7 @@ use std::{marker::PhantomData, ops::RangeBounds};
 use bucket_core::{
     error::Kind,
     protocol::{command::holds_items, filter::Filter, query::Query, window_range::WindowRange},
-    server::{cursor::DocumentCursor, target::OwnedTarget},
+    server::{read::cursor::DocumentCursor, target::OwnedTarget},
     value::{
         element::whole,
         rollup::{Totals, totals},

@@ -7,7 +7,7 @@ use bucket_core::{
     protocol::command::KeyScope,
     schema::key::Key,
     server::{
-        cursor::{CursorError, DocumentCursor},
+        read::cursor::{CursorError, DocumentCursor},
         target::Target,
     },
     value::{

@@ -9,7 +9,7 @@
 //! keys as well as items, and a flush stores a few thousand keys at a time (`Load::store`): what it
 //! knows of a key while it stores it, and above all the statements that fill open buckets, take
 //! more memory than the items. With `{#}`, the load reads the last numbers of a hundred keys at
-//! once (`server/last_buckets.rs`). A writer that opens a bucket takes a planned number; the server
+//! once (`server/read/last_buckets.rs`). A writer that opens a bucket takes a planned number; the server
 //! then refuses the planned buckets from there on, and the load plans them again. In a window, a
 //! refused id has the same effect. With the ordinals `{date}` and `{date:millis}` the load inserts
 //! the last bucket first, with room left: while it is open, the index lets nobody open another.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use bucket_core::{
-    protocol::query::Query, server::cursor::DocumentCursor, value::unreadable::OnUnreadable,
+    protocol::query::Query, server::read::cursor::DocumentCursor, value::unreadable::OnUnreadable,
 };
 use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
 use mongodb::bson::RawDocument;

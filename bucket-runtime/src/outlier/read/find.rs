@@ -8,7 +8,7 @@ use std::{
 
 use bucket_core::{
     protocol::range::Range,
-    server::{Server, cursor::DocumentCursor},
+    server::{Server, read::cursor::DocumentCursor},
     value::unreadable::OnUnreadable,
 };
 use futures_util::stream::{BoxStream, Stream, StreamExt, empty, try_unfold};

@@ -7,7 +7,7 @@
 
 use bucket_core::{
     protocol::query::{ItemPosition, Query, QueryStart},
-    server::{cursor::DocumentCursor, target::OwnedTarget},
+    server::{read::cursor::DocumentCursor, target::OwnedTarget},
     value::{bytes, unreadable::read_value},
 };
 use mongodb::{

@@ -3,7 +3,7 @@
 use bucket_core::{
     protocol::command::each_one,
     server::{
-        cursor::{CursorError, DocumentCursor},
+        read::cursor::{CursorError, DocumentCursor},
         target::Target,
     },
     value::unreadable::{OnUnreadable, report},

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use bucket_core::{
     error::Kind,
     protocol::query::Query,
-    server::{call::Calls, cursor::DocumentCursor},
+    server::{call::Calls, read::cursor::DocumentCursor},
     value::unreadable::OnUnreadable,
 };
 use mongodb::{

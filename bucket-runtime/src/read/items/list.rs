@@ -6,7 +6,7 @@ use bucket_core::{
     error::Kind,
     protocol::query::{ItemPosition, MAX_NEIGHBOURS, Query, QueryStart},
     schema::spec::BucketSpec,
-    server::{cursor::DocumentCursor, target::OwnedTarget},
+    server::{read::cursor::DocumentCursor, target::OwnedTarget},
     value::{
         element::whole_in,
         fingerprint::{fingerprint, of_elements},

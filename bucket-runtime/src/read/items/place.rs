@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use bucket_core::{
     protocol::query::{ItemPosition, MAX_NEIGHBOURS, NeighbourSide, Query, QueryStart},
-    server::cursor::DocumentCursor,
+    server::read::cursor::DocumentCursor,
 };
 use mongodb::{
     ClientSession,

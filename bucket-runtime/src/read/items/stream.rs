@@ -6,7 +6,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use bucket_core::server::cursor::DocumentCursor;
+use bucket_core::server::read::cursor::DocumentCursor;
 use futures_util::stream::Stream;
 
 use super::{Items, buckets::BucketRows, rows::ItemRows, token::ItemToken};

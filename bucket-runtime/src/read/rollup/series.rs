@@ -12,7 +12,7 @@ use bucket_core::{
         id,
         spec::{BucketSpec, Ordinal},
     },
-    server::cursor::DocumentCursor,
+    server::read::cursor::DocumentCursor,
 };
 use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
 use mongodb::bson::{Bson, DateTime, Document, doc};

@@ -2,7 +2,9 @@
 
 use std::{mem, sync::Arc};
 
-use bucket_core::{error::is_impossible_id, protocol::command::KeyScope, server::many::Results};
+use bucket_core::{
+    error::is_impossible_id, protocol::command::KeyScope, server::write::many::Results,
+};
 
 use super::{
     caller::{Caller, calls_of},

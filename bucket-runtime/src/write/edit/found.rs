@@ -6,7 +6,7 @@ use bucket_core::{
     error::Kind,
     protocol::command::{Places, StoredItems},
     schema::names::{OVERSIZE, ROW_LENGTH, ROW_STATE},
-    server::cursor::id_of,
+    server::read::cursor::id_of,
     value::{bytes, element::whole, unreadable::read_value},
 };
 use mongodb::{

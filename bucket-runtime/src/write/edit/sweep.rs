@@ -10,7 +10,7 @@ use bucket_core::{
         time_bounds::TimeBounds,
     },
     schema::{key::Key, spec::BucketSpec},
-    server::{cursor::id_of, target::Target},
+    server::{read::cursor::id_of, target::Target},
     value::{bytes, element::whole},
 };
 use mongodb::{

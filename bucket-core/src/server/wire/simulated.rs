@@ -10,7 +10,7 @@ use mongodb::{
     error::Error as DriverError,
 };
 
-use super::wire::{EventStream, ReadRequest, Request, Response};
+use crate::server::wire::{EventStream, ReadRequest, Request, Response};
 
 thread_local! {
     static SIMULATED: RefCell<Option<Arc<dyn Simulated>>> = const { RefCell::new(None) };

@@ -11,7 +11,7 @@ use crate::{
     error::Code,
     server::{
         Server,
-        many::{Results, results},
+        write::many::{Results, results},
     },
 };
 

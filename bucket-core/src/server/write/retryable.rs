@@ -19,15 +19,15 @@ use mongodb::{
 };
 
 use self::command::Command;
-pub(super) use self::command::Reply;
-use super::{
-    Server, call,
-    many::{FoundResults, Results},
-    wire::{Response, skip_number},
-};
+pub(in crate::server) use self::command::Reply;
 use crate::{
     error::{Code, is_code, is_killed, is_repeatable, maybe_stored, refusal},
     protocol::command::Update,
+    server::{
+        Server, call,
+        wire::{Response, skip_number},
+        write::many::{FoundResults, Results},
+    },
 };
 
 /// How many numbers to skip before our first one. A write of the driver whose future was dropped
@@ -40,7 +40,7 @@ const MAX_BROKEN_OFF: u32 = 10;
 
 /// Our own sessions that wait for their next command.
 #[derive(Debug, Clone, Default)]
-pub(super) struct RetryableSessions(Arc<Mutex<Vec<RetryableSession>>>);
+pub(in crate::server) struct RetryableSessions(Arc<Mutex<Vec<RetryableSession>>>);
 
 /// A session, and the number of its latest command.
 ///
@@ -48,14 +48,16 @@ pub(super) struct RetryableSessions(Arc<Mutex<Vec<RetryableSession>>>);
 /// session back. So its count must never be below ours: both advance together, and ours starts at
 /// the number that the server reports.
 #[derive(Debug)]
-pub(super) struct RetryableSession {
+pub(in crate::server) struct RetryableSession {
     session: ClientSession,
     number: i64,
 }
 
 impl Server {
     /// A session for one command, where our own numbers make it retryable.
-    pub(super) async fn retryable_session(&self) -> Result<Option<RetryableSession>, DriverError> {
+    pub(in crate::server) async fn retryable_session(
+        &self,
+    ) -> Result<Option<RetryableSession>, DriverError> {
         if !self.deployment().await?.takes_our_numbers() {
             return Ok(None);
         }
@@ -68,7 +70,7 @@ impl Server {
 
     /// Sends the last update of this session, which was interrupted, again under its number. If it
     /// was not carried out before, it is now. `None` if the driver gave it no number.
-    pub(super) async fn update_again(
+    pub(in crate::server) async fn update_again(
         &self,
         update: Update,
         session: ClientSession,
@@ -97,7 +99,7 @@ impl RetryableSessions {
 
 impl RetryableSession {
     /// Carries out updates as one command, which is sent at most twice, as the driver does.
-    pub(super) async fn update_all(
+    pub(in crate::server) async fn update_all(
         mut self,
         server: &Server,
         updates: Vec<Update>,
@@ -113,7 +115,7 @@ impl RetryableSession {
     /// Carries out updates in any order as one command, and says which of them found a document.
     /// Where some found none, the command is sent again under its number: the server then names
     /// those that it had carried out.
-    pub(super) async fn update_found(
+    pub(in crate::server) async fn update_found(
         mut self,
         server: &Server,
         updates: Vec<Update>,

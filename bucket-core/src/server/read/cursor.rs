@@ -9,12 +9,12 @@ use mongodb::{
 };
 use serde::de::DeserializeOwned;
 
-use super::{
-    call::Calls,
-    target::{OwnedTarget, Target},
-};
 use crate::{
     Result,
+    server::{
+        call::Calls,
+        target::{OwnedTarget, Target},
+    },
     value::{bytes, shell::shell},
 };
 
@@ -36,7 +36,7 @@ struct RawCursor<'s> {
 }
 
 /// A cursor of the driver.
-pub(super) enum AnyCursor<'s> {
+pub(in crate::server) enum AnyCursor<'s> {
     Plain(Cursor<Document>),
     Session(SessionCursor<Document>, &'s mut ClientSession),
     /// The current row, and those after it, which were read in this session.
@@ -57,7 +57,7 @@ pub enum CursorError {
 
 impl<'s> AnyCursor<'s> {
     /// A cursor over rows that were read in this session.
-    pub(super) fn of_rows(
+    pub(in crate::server) fn of_rows(
         rows: Vec<RawDocumentBuf>,
         session: Option<&'s mut ClientSession>,
     ) -> Self {
@@ -65,7 +65,7 @@ impl<'s> AnyCursor<'s> {
     }
 
     /// Moves to the next row, if there is one.
-    pub(super) async fn advance(&mut self) -> Result<bool, DriverError> {
+    pub(in crate::server) async fn advance(&mut self) -> Result<bool, DriverError> {
         match self {
             Self::Plain(cursor) => cursor.advance().await,
             Self::Session(cursor, session) => cursor.advance(session).await,
@@ -79,7 +79,7 @@ impl<'s> AnyCursor<'s> {
     }
 
     /// Decodes the row that [`advance`](Self::advance) moved to.
-    pub(super) fn decode<R: DeserializeOwned>(&self) -> Result<R, DriverError> {
+    pub(in crate::server) fn decode<R: DeserializeOwned>(&self) -> Result<R, DriverError> {
         bytes::read(self.row().as_bytes())
     }
 
@@ -93,7 +93,7 @@ impl<'s> AnyCursor<'s> {
 }
 
 impl<'s, R> DocumentCursor<'s, R> {
-    pub(super) fn new(target: Target<'_>, cursor: AnyCursor<'s>) -> Self {
+    pub(in crate::server) fn new(target: Target<'_>, cursor: AnyCursor<'s>) -> Self {
         Self {
             raw: RawCursor {
                 cursor,

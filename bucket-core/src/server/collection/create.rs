@@ -7,17 +7,17 @@ use mongodb::{
     options::{CreateCollectionOptions, ValidationLevel},
 };
 
-use super::{
-    Server,
-    cursor::DocumentCursor,
-    index::retry_until_built,
-    target::Target,
-    wire::{ReadRequest, Request},
-};
 use crate::{
     Result,
     error::{Code, is_code},
     protocol::range::Range,
+    server::{
+        Server,
+        collection::index::retry_until_built,
+        read::cursor::DocumentCursor,
+        target::Target,
+        wire::{ReadRequest, Request},
+    },
 };
 
 /// Documents that are older than the validator and do not satisfy it may still be written: a bucket

@@ -2,7 +2,7 @@
 //! twice.
 //!
 //! A replica set takes several updates in a command that gets its transaction number here
-//! (`server/retryable.rs`). Elsewhere a server from 8.0 on has `bulkWrite`, which the
+//! (`server/write/retryable.rs`). Elsewhere a server from 8.0 on has `bulkWrite`, which the
 //! driver sends and retries, and before 8.0 each update is a command of its own.
 
 use futures_util::future::join_all;
@@ -16,8 +16,12 @@ use mongodb::{
     results::VerboseBulkWriteResult,
 };
 
-use super::{Server, retryable::Reply, wire::Request};
-use crate::{error::maybe_stored, protocol::command::Update, value::bytes};
+use crate::{
+    error::maybe_stored,
+    protocol::command::Update,
+    server::{Server, wire::Request, write::retryable::Reply},
+    value::bytes,
+};
 
 /// The result of each statement of a command. In an ordered command no statement after the first
 /// error was carried out, whatever its result says; see `Server::of_ordered`.
@@ -213,7 +217,7 @@ fn refused_inserts(error: DriverError, documents: usize) -> Result<Results, Driv
 }
 
 /// The results of `statements` statements, of which these were refused.
-pub(super) fn results(
+pub(in crate::server) fn results(
     refused: impl IntoIterator<Item = (usize, WriteError)>,
     statements: usize,
 ) -> Results {

@@ -8,7 +8,6 @@ use std::{
 use futures_util::{StreamExt, stream};
 use mongodb::bson::{Document, doc};
 
-use super::{Server, fill};
 use crate::{
     Result,
     protocol::{
@@ -17,6 +16,7 @@ use crate::{
         range::Range,
     },
     schema::spec::BucketSpec,
+    server::{Server, read::fill},
 };
 
 /// How many keys' last buckets one command reads.

@@ -5,7 +5,6 @@ use mongodb::{
     bson::{Bson, Document, doc},
 };
 
-use super::Server;
 use crate::{
     Result,
     protocol::{
@@ -17,6 +16,7 @@ use crate::{
         names::{OVERSIZE, SEALED, UNIQUE_INDEX},
         spec::BucketSpec,
     },
+    server::Server,
     value::element::{comparable, whole},
 };
 
@@ -115,7 +115,7 @@ fn filling(spec: &BucketSpec) -> Document {
 }
 
 /// A projection of the fields that say how much room a last bucket has.
-pub(super) fn filling_of_last(spec: &BucketSpec) -> Document {
+pub(in crate::server) fn filling_of_last(spec: &BucketSpec) -> Document {
     let mut fields = each_one(spec.key_names().chain(spec.window_name()));
     fields.extend(filling(spec));
     fields.insert(SEALED, 1);
@@ -138,7 +138,10 @@ fn value(document: &Document, name: &str) -> Bson {
 
 /// A last bucket of this key; `None` if its id is not text. It is not open if a key field has
 /// another value or an older name, since no statement for the key finds it.
-pub(super) fn last_bucket(bucket: &Document, scope: &IndexedScope) -> Option<LastBucket> {
+pub(in crate::server) fn last_bucket(
+    bucket: &Document,
+    scope: &IndexedScope,
+) -> Option<LastBucket> {
     let is_same = |(name, value): (&str, Bson)| {
         (bucket.get(name)).is_some_and(|stored| comparable(stored) == comparable(&value))
     };

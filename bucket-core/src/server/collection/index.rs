@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use mongodb::{IndexModel, bson::doc, error::Error as DriverError};
 
-use super::{
-    Server,
-    cursor::DocumentCursor,
-    target::Target,
-    wire::{ReadRequest, Request},
-};
 use crate::{
     Result,
     error::{Code, is_code},
+    server::{
+        Server,
+        read::cursor::DocumentCursor,
+        target::Target,
+        wire::{ReadRequest, Request},
+    },
 };
 
 /// The pause between two checks of whether an index is built.
@@ -60,7 +60,7 @@ impl Server {
 /// Repeats a change of the collection, which the server refuses while it builds an index of it
 /// (BackgroundOperationInProgressForNamespace), until that build is done. The server itself waits
 /// the same way when it creates an index.
-pub(super) async fn retry_until_built<T, F>(
+pub(in crate::server) async fn retry_until_built<T, F>(
     mut change: impl FnMut() -> F,
 ) -> Result<(), DriverError>
 where
