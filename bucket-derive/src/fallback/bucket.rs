@@ -12,12 +12,12 @@ use crate::{
     parse::id_format::{MAX_KEYS, PartKind},
 };
 
-/// The calls on the struct itself: those without an argument, with one, and with two.
+/// The calls on the struct itself: those without an argument, with one, and with two (there are
+/// none).
 pub(crate) const CALLS: [&str; 3] = [
     "indexes shard_key unwind validator",
-    "buckets buckets_in change_capacity change_capacity_in create_collection create_collection_in \
-     rebuild_rollups rebuild_rollups_in repair repair_in verify verify_in",
-    "migrate_from",
+    "buckets buckets_in create_collection create_collection_in",
+    "",
 ];
 
 /// The errors, and a `Bucket` that does nothing: calls on the struct then need no messages of

@@ -13,8 +13,8 @@ use crate::{
 /// The calls on the struct itself: those without an argument, with one, and with two.
 pub(crate) const CALLS: [&str; 3] = [
     "extras_validator indexes validator",
-    "create_collections item_too_long outliers repair verify",
-    "create_collections_in outliers_in repair_in verify_in",
+    "create_collections item_too_long outliers",
+    "create_collections_in outliers_in",
 ];
 
 /// The errors, and an `Outlier` that does nothing: calls on the struct then need no messages of

@@ -50,5 +50,5 @@ pub(super) fn errors<P>(
 /// arguments.
 pub(crate) fn names(calls: [&str; 3]) -> impl Iterator<Item = (&str, usize)> {
     let calls = calls.into_iter().enumerate();
-    calls.flat_map(|(arguments, names)| names.split(' ').map(move |name| (name, arguments)))
+    calls.flat_map(|(arguments, names)| names.split_whitespace().map(move |name| (name, arguments)))
 }
