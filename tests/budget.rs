@@ -6,7 +6,7 @@ use crate::sources::{of_package, sources};
 
 /// The lines of code that each crate may have: no blank lines, comments or tests.
 const BUDGETS: [(&str, usize); 7] = [
-    ("bucket-core", 10_261),
+    ("bucket-core", 10_263),
     ("bucket-runtime", 11_600),
     ("bucket-ops", 4_205),
     ("bucket-derive", 6_464),

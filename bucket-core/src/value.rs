@@ -8,6 +8,7 @@ pub mod exact;
 pub mod fingerprint;
 pub mod json;
 pub mod missing_field;
+pub mod number;
 pub mod raw_field;
 pub mod read_back;
 pub mod rollup;

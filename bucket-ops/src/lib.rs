@@ -5,6 +5,8 @@
 //! [`OutlierOps`] for one that derives [`Outlier`](macro@bucket_runtime::Outlier). The guide's pages
 //! on [taking over], [importing], [archives] and [another struct] show each call at work.
 //!
+//! With the feature `sync`, every call has `.run()`, which blocks the thread, beside `.await`.
+//!
 //! [taking over]: bucket_runtime::guide::taking_over
 //! [importing]: bucket_runtime::guide::importing
 //! [archives]: bucket_runtime::guide::archive

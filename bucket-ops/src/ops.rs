@@ -63,11 +63,11 @@ impl<T: Bucket> Ops<T> {
         }
     }
 
-    /// Lists what breaks G2 to G5 in the collection, and what else is not as the struct
-    /// says: items that cannot be read, items outside their time window, items of one bucket with
-    /// the same `unique` value (the index refuses those in two buckets), rollups that are not those
-    /// of the items, gaps in the numbers of a key, and missing indexes. The collection need not
-    /// open: one whose keys have several open buckets does not.
+    /// Lists what breaks G2 to G5 in the collection, and what else is not as the struct says: items
+    /// that cannot be read, items outside their time window, items of one bucket with the same
+    /// `unique` value (the index refuses those in two buckets), rollups that are not those of the
+    /// items, gaps in the numbers of a key, and missing indexes. The collection need not open: one
+    /// whose keys have several open buckets does not.
     ///
     /// It reads all buckets, with their items, as the primary has them and in bounded memory; then
     /// the open ones once more; with `{#}` all ids once more (behind a `mongos`, whole buckets).

@@ -20,7 +20,7 @@ use crate::{
         open_index::{OpenIndex, is_open_index},
         spec::{BucketSpec, Ordinal, OutlierSpec},
     },
-    value::element::whole,
+    value::number::whole,
 };
 
 /// The index behind every guarantee.

@@ -21,7 +21,7 @@
 
 use mongodb::bson::Document;
 
-use crate::value::element::whole;
+use crate::value::number::whole;
 
 /// The wire version of server 8.0, the first with the command `bulkWrite`.
 const SERVER_8_0: i64 = 25;

@@ -25,7 +25,7 @@ use crate::{
         target::Target,
         wire::{ReadRequest, Request},
     },
-    value::element::whole,
+    value::number::whole,
 };
 
 /// The maximum number of times that a read is sent again because the server ended its plan.

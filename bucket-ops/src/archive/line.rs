@@ -7,8 +7,9 @@ use bucket_core::{
     schema::{id, key::Key, names::SEALED, open_index::OpenIndex},
     value::{
         bytes,
-        element::{Refusal, comparable, whole},
+        element::Refusal,
         json,
+        number::{comparable, whole},
     },
 };
 use bucket_runtime::{

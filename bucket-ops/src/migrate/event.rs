@@ -1,6 +1,6 @@
 //! The change that an event of the change stream means for a migration.
 
-use bucket_core::{schema::spec::BucketSpec, value::element::whole};
+use bucket_core::{schema::spec::BucketSpec, value::number::whole};
 use bucket_runtime::__ops::{AppendMarks, appended, document_id};
 use mongodb::{
     bson::{Bson, Document},

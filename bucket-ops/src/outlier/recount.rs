@@ -2,7 +2,7 @@
 
 use bucket_core::{
     server::transaction::{self, Attempt},
-    value::element::whole,
+    value::number::whole,
 };
 use bucket_runtime::{
     __ops::{ParentHandle, number},

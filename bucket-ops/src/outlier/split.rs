@@ -13,10 +13,7 @@ use bucket_core::{
         transaction::{self, Attempt},
         wire::Request,
     },
-    value::{
-        element::{comparable, document_size},
-        shell::shell,
-    },
+    value::{element::document_size, number::comparable, shell::shell},
 };
 use bucket_runtime::{
     __ops::{ITEMS_PER_COMPARISON, ParentHandle},

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use bucket_core::{protocol::command::KeyScope, server::Server, value::element::comparable};
+use bucket_core::{protocol::command::KeyScope, server::Server, value::number::comparable};
 use bucket_runtime::{
     __ops::{KeyItems, identity},
     Result,

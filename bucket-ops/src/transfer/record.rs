@@ -6,7 +6,7 @@ use bucket_core::{
     error::Kind,
     protocol::{command::Update, range::Range},
     server::Server,
-    value::{bytes, element::whole},
+    value::{bytes, number::whole},
 };
 use bucket_runtime::{Error, Result};
 use mongodb::{

@@ -5,7 +5,7 @@ use bucket_core::{
     protocol::command::KeyScope,
     schema::{id, names::NEWEST},
     value::{
-        element::whole,
+        number::whole,
         rollup::{
             Totals,
             check::{self, Fault, Values},

@@ -9,7 +9,8 @@ use bucket_core::{
     server::{read::cursor::id_of, target::Target},
     value::{
         bytes,
-        element::{Element, Refusal, element, whole},
+        element::{Element, Refusal, element},
+        number::whole,
         raw_field::RawField,
         read_back,
         shell::shell,

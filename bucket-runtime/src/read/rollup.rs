@@ -10,7 +10,7 @@ use bucket_core::{
     protocol::{command::holds_items, filter::Filter, query::Query, window_range::WindowRange},
     server::{read::cursor::DocumentCursor, target::OwnedTarget},
     value::{
-        element::whole,
+        number::whole,
         rollup::{Totals, totals},
     },
 };

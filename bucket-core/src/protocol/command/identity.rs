@@ -17,7 +17,7 @@ use crate::{
         names::{OVERSIZE, UNIQUE_INDEX, WHOLE_ITEM},
         spec::BucketSpec,
     },
-    value::element::comparable,
+    value::number::comparable,
 };
 
 impl KeyScope {

@@ -17,7 +17,7 @@ use crate::{
         spec::BucketSpec,
     },
     server::Server,
-    value::element::{comparable, whole},
+    value::number::{comparable, whole},
 };
 
 impl Server {

@@ -7,7 +7,7 @@ use mongodb::bson::{Bson, Document};
 use super::arithmetic::{add, compare};
 use crate::{
     schema::spec::{BucketSpec, RollupName},
-    value::element::whole,
+    value::number::whole,
 };
 
 /// The values of one item: one for each field that buckets summarise.

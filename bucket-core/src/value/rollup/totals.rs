@@ -7,7 +7,7 @@ use mongodb::bson::{Bson, Document, doc};
 use super::arithmetic::{add, compare};
 use crate::{
     schema::spec::{BucketSpec, RollupName},
-    value::element::whole,
+    value::number::whole,
 };
 
 /// The totals of some items, field by field.

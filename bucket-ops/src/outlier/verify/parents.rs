@@ -3,7 +3,7 @@
 use bucket_core::{
     error::{count, error_text},
     schema::key::KeyField,
-    value::{bytes, element::whole},
+    value::{bytes, number::whole},
 };
 use bucket_runtime::{
     __ops::{array, replace_field, sift},

@@ -2,7 +2,7 @@
 
 use bucket_core::{
     server::target::Target,
-    value::{element::whole_in, shell::shell},
+    value::{number::whole_in, shell::shell},
 };
 use bucket_runtime::Result;
 use mongodb::bson::{Bson, Document, RawDocument, RawDocumentBuf};

@@ -6,7 +6,7 @@ use bucket_core::{
     protocol::command::{equality, identity, identity_path},
     schema::{key::KeyField, spec::OutlierSpec},
     server::target::Target,
-    value::{element::comparable, shell::shell},
+    value::{number::comparable, shell::shell},
 };
 use bucket_runtime::{
     __ops::{ITEMS_PER_COMPARISON, array, held},

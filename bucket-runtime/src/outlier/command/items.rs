@@ -6,7 +6,7 @@ use bucket_core::{
         range::Range,
     },
     schema::names::{ROW_LENGTH, ROW_STATE},
-    value::{element::whole_in, unwound::RowFields},
+    value::{number::whole_in, unwound::RowFields},
 };
 use mongodb::bson::{Bson, Document, RawDocument, doc};
 

@@ -5,8 +5,8 @@ use bucket_core::{
     server::call::span,
     value::{
         bytes,
-        element::whole,
         exact::{exact_document, restored},
+        number::whole,
     },
 };
 use mongodb::{

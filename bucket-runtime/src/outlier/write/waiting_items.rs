@@ -7,7 +7,10 @@ use std::{
 
 use bucket_core::{
     protocol::command::{IndexedScope, identity},
-    value::element::{comparable, count_within, value_size},
+    value::{
+        element::{count_within, value_size},
+        number::comparable,
+    },
 };
 use mongodb::bson::Bson;
 

@@ -8,8 +8,8 @@ use bucket_core::{
     schema::spec::BucketSpec,
     server::{read::cursor::DocumentCursor, target::OwnedTarget},
     value::{
-        element::whole_in,
         fingerprint::{fingerprint, of_elements},
+        number::whole_in,
     },
 };
 use mongodb::{

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use bucket_core::{
     error::Kind, protocol::command::IndexedScope, server::transaction::Attempt,
-    value::element::comparable,
+    value::number::comparable,
 };
 use futures_util::future::BoxFuture;
 use mongodb::ClientSession;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use bucket_core::value::element::comparable;
+use bucket_core::value::number::comparable;
 use mongodb::bson::Bson;
 
 use super::{key_items::KeyItems, store::DOCUMENTS_PER_COMMAND};

@@ -7,7 +7,7 @@ use std::{
 
 use bucket_core::{
     protocol::{command::KeyScope, next_id::next_id},
-    value::element::comparable,
+    value::number::comparable,
 };
 
 use super::key_items::KeyItems;

@@ -7,7 +7,7 @@ use bucket_core::{
     protocol::command::{Places, StoredItems},
     schema::names::{OVERSIZE, ROW_LENGTH, ROW_STATE},
     server::read::cursor::id_of,
-    value::{bytes, element::whole, unreadable::read_value},
+    value::{bytes, number::whole, unreadable::read_value},
 };
 use mongodb::{
     bson::{Bson, DateTime, RawBson, RawDocumentBuf},

@@ -11,7 +11,7 @@ use bucket_core::{
     },
     schema::{key::Key, spec::BucketSpec},
     server::{read::cursor::id_of, target::Target},
-    value::{bytes, element::whole},
+    value::{bytes, number::whole},
 };
 use mongodb::{
     ClientSession,

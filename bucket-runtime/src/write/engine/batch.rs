@@ -17,7 +17,7 @@ use bucket_core::{
         pack::Packer,
     },
     server::wire::Response,
-    value::{element::comparable, rollup::Totals},
+    value::{number::comparable, rollup::Totals},
 };
 use mongodb::bson::Bson;
 

@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, mem};
 
-use bucket_core::{protocol::newest_bucket::LastBucket, value::element::comparable};
+use bucket_core::{protocol::newest_bucket::LastBucket, value::number::comparable};
 use mongodb::bson::Bson;
 
 use super::{Batch, Carried, NewestBucket};
