@@ -6,10 +6,10 @@ use crate::sources::{of_package, sources};
 
 /// The lines of code that each crate may have: no blank lines, comments or tests.
 const BUDGETS: [(&str, usize); 7] = [
-    ("bucket-core", 10_263),
-    ("bucket-runtime", 11_600),
-    ("bucket-ops", 4_205),
-    ("bucket-derive", 6_464),
+    ("bucket-core", 10_255),
+    ("bucket-runtime", 11_601),
+    ("bucket-ops", 4_191),
+    ("bucket-derive", 6_463),
     ("bucket-advise", 6_556),
     ("bucket-cli", 1_317),
     ("bucket-testkit", 1_793),
