@@ -7,8 +7,8 @@ use crate::sources::{of_package, sources};
 /// The lines of code that each crate may have: no blank lines, comments or tests.
 const BUDGETS: [(&str, usize); 7] = [
     ("bucket-core", 10_255),
-    ("bucket-runtime", 11_601),
-    ("bucket-ops", 4_191),
+    ("bucket-runtime", 11_596),
+    ("bucket-ops", 4_182),
     ("bucket-derive", 6_463),
     ("bucket-advise", 6_556),
     ("bucket-cli", 1_317),

@@ -73,8 +73,7 @@ impl Error {
     }
 
     /// An error of a read, or of any other call that stores no item.
-    #[doc(hidden)]
-    pub fn read(error: DriverError, collection: impl Into<String>) -> Self {
+    pub(crate) fn read(error: DriverError, collection: impl Into<String>) -> Self {
         let kind = match refusal(&error) {
             Some(refusal) if is_missing_hint(refusal) || is_broken_off(refusal) => {
                 Kind::MissingIndex
@@ -88,8 +87,11 @@ impl Error {
     }
 
     /// An error of a write, which maybe a `mongos` answered.
-    #[doc(hidden)]
-    pub fn write(error: DriverError, collection: impl Into<String>, behind_mongos: bool) -> Self {
+    pub(crate) fn write(
+        error: DriverError,
+        collection: impl Into<String>,
+        behind_mongos: bool,
+    ) -> Self {
         let kind = match refusal(&error) {
             _ if is_too_long(&error) => Kind::TooLarge,
             Some((Code::DuplicateKey, _)) => Kind::Duplicate,

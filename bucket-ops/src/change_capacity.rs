@@ -24,10 +24,7 @@ use bucket_core::{
     server::{Server, call::span},
 };
 use bucket_runtime::{__ops::create_indexes, Bucket, Error, Result, action::Call};
-use mongodb::{
-    Collection,
-    bson::{Document, doc},
-};
+use mongodb::bson::{Document, doc};
 
 use crate::verify::seal;
 
@@ -35,9 +32,8 @@ use crate::verify::seal;
 /// the index does not guard opens further buckets.
 const ROUNDS: u32 = 10;
 
-pub(crate) fn change_capacity<T: Bucket>(collection: Collection<Document>) -> Call<'static, ()> {
+pub(crate) fn change_capacity<T: Bucket>(server: Server) -> Call<'static, ()> {
     Call::new(span!(change_capacity), |()| async move {
-        let server = Server::new(collection);
         let mut refused = None;
         for _ in 0..ROUNDS {
             match round::<T>(&server).await {

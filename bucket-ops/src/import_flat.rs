@@ -32,7 +32,7 @@ pub struct ImportProgress {
 /// [`Ops::import_flat`](crate::Ops::import_flat)(crate::Ops::import_flat).
 #[must_use = "nothing is imported until this is awaited"]
 pub struct ImportFlat<'s, T> {
-    collection: Collection<Document>,
+    server: Server,
     flat: Collection<Document>,
     sort: Option<Document>,
     is_dry: bool,
@@ -42,9 +42,9 @@ pub struct ImportFlat<'s, T> {
 }
 
 impl<'s, T: Bucket> ImportFlat<'s, T> {
-    pub(crate) fn new(collection: Collection<Document>, flat: Collection<Document>) -> Self {
+    pub(crate) fn new(server: Server, flat: Collection<Document>) -> Self {
         Self {
-            collection,
+            server,
             flat,
             sort: None,
             is_dry: false,
@@ -111,15 +111,14 @@ impl<'s, T: Bucket> ImportFlat<'s, T> {
 
     pub(crate) async fn execute(self) -> Result<ImportProgress> {
         let Self {
-            collection,
+            server,
             is_dry,
             mut progress,
             mut on_unreadable,
             ..
         } = self;
-        let server = Server::new(collection.clone());
         server.needs_replica_set("import_flat").await?;
-        let engine = open::<T>(collection, is_dry).await?;
+        let engine = open::<T>(server, is_dry).await?;
         let (flat, order) = (Server::new(self.flat), flat::order(&T::SPEC, self.sort));
         let mut resumptions = Resumptions::default();
         loop {

@@ -27,13 +27,10 @@ mod event;
 mod state;
 mod verify;
 
+use bucket_core::server::Server;
 use bucket_runtime::{__ops::open, Bucket, Result};
 use futures_util::future::BoxFuture;
-use mongodb::{
-    Collection,
-    bson::Document,
-    options::{ReadConcern, ReadPreference},
-};
+use mongodb::options::{ReadConcern, ReadPreference};
 
 use self::copy::Migration;
 use crate::transfer::Resumptions;
@@ -54,7 +51,7 @@ pub struct MigrateProgress {
 /// output is the number of items in the new collection.
 #[must_use = "nothing is migrated until this is awaited"]
 pub struct Migrate<'f, O, T> {
-    collection: Collection<Document>,
+    server: Server,
     convert: Convert<'f, O, T>,
     until: Option<BoxFuture<'f, ()>>,
     progress: ReportMigration<'f>,
@@ -64,12 +61,9 @@ type Convert<'f, O, T> = Box<dyn FnMut(O) -> T + Send + 'f>;
 type ReportMigration<'f> = Box<dyn FnMut(MigrateProgress) + Send + 'f>;
 
 impl<'f, O: Bucket, T: Bucket> Migrate<'f, O, T> {
-    pub(crate) fn new(
-        collection: Collection<Document>,
-        convert: impl FnMut(O) -> T + Send + 'f,
-    ) -> Self {
+    pub(crate) fn new(server: Server, convert: impl FnMut(O) -> T + Send + 'f) -> Self {
         Self {
-            collection,
+            server,
             convert: Box::new(convert),
             until: None,
             progress: Box::new(|_| ()),
@@ -104,7 +98,7 @@ impl<'f, O: Bucket, T: Bucket> Migrate<'f, O, T> {
     }
 
     pub(crate) async fn execute(self) -> Result<u64> {
-        let engine = open::<T>(self.collection, false).await?;
+        let engine = open::<T>(self.server, false).await?;
         engine.server.needs_replica_set("migrate_from").await?;
         let old = engine.server.database().collection(O::SPEC.collection);
         let mut old = engine.server.with_collection(old);

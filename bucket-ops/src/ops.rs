@@ -2,11 +2,10 @@
 
 use std::{fmt, marker::PhantomData};
 
-use bucket_core::schema::names::is_same;
+use bucket_core::{schema::names::is_same, server::Server};
 use bucket_runtime::{
     Bucket, KeyRef,
     action::Call,
-    bson::Document,
     mongodb::{Collection, Database},
 };
 use futures_util::Stream;
@@ -38,13 +37,13 @@ use crate::{
 /// # }
 /// ```
 pub struct Ops<T> {
-    collection: Collection<Document>,
+    server: Server,
     item: PhantomData<fn() -> T>,
 }
 
 impl<T> fmt::Debug for Ops<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Ops").field(&self.collection.name()).finish()
+        f.debug_tuple("Ops").field(&self.server.name()).finish()
     }
 }
 
@@ -58,7 +57,7 @@ impl<T: Bucket> Ops<T> {
     /// handle.
     pub fn in_collection<C: Send + Sync>(collection: Collection<C>) -> Self {
         Self {
-            collection: collection.clone_with_type(),
+            server: Server::new(collection.clone_with_type()),
             item: PhantomData,
         }
     }
@@ -98,7 +97,7 @@ impl<T: Bucket> Ops<T> {
     /// # }
     /// ```
     pub fn verify(&self) -> Call<'static, VerifiedBuckets> {
-        verifier::<T>(self.collection.clone()).into_verified()
+        verifier::<T>(self.server.clone()).into_verified()
     }
 
     /// Takes over a collection that other programs filled without the index `bucket_open`, and
@@ -137,7 +136,7 @@ impl<T: Bucket> Ops<T> {
     /// # }
     /// ```
     pub fn repair(&self) -> Call<'static, RepairedBuckets> {
-        verifier::<T>(self.collection.clone()).into_repaired()
+        verifier::<T>(self.server.clone()).into_repaired()
     }
 
     /// Computes the rollups of all buckets from their items, and writes those that are something
@@ -176,7 +175,7 @@ impl<T: Bucket> Ops<T> {
     /// # }
     /// ```
     pub fn rebuild_rollups(&self) -> RebuildRollups<'static> {
-        RebuildRollups::new(verifier::<T>(self.collection.clone()))
+        RebuildRollups::new(verifier::<T>(self.server.clone()))
     }
 
     /// Changes the collection to the struct's capacity. Handles of the old capacity, in any
@@ -218,7 +217,7 @@ impl<T: Bucket> Ops<T> {
     /// # }
     /// ```
     pub fn change_capacity(&self) -> Call<'static, ()> {
-        change_capacity::<T>(self.collection.clone())
+        change_capacity::<T>(self.server.clone())
     }
 
     /// Moves the items of another struct's collection, in the same database, into this one: for
@@ -309,7 +308,7 @@ impl<T: Bucket> Ops<T> {
                 "the two structs have the same collection; migrate to another one"
             );
         }
-        Migrate::new(self.collection.clone(), convert)
+        Migrate::new(self.server.clone(), convert)
     }
 
     /// Writes the documents of a flat collection, one per item, into buckets: by key, and in the
@@ -353,7 +352,7 @@ impl<T: Bucket> Ops<T> {
     /// # }
     /// ```
     pub fn import_flat<'s, C: Send + Sync>(&self, flat: &Collection<C>) -> ImportFlat<'s, T> {
-        ImportFlat::new(self.collection.clone(), flat.clone_with_type())
+        ImportFlat::new(self.server.clone(), flat.clone_with_type())
     }
 
     /// Streams the buckets of a key as they are stored, each as one line of extended JSON
@@ -385,12 +384,12 @@ impl<T: Bucket> Ops<T> {
     /// # }
     /// ```
     pub fn export(&self, key: KeyRef<'_, T>) -> Export<'static, T> {
-        Export::new(&self.collection, Some(key))
+        Export::new(self.server.clone(), Some(key))
     }
 
     /// Streams the buckets of all keys. Otherwise like [`export`](Self::export).
     pub fn export_all(&self) -> Export<'static, T> {
-        Export::new(&self.collection, None)
+        Export::new(self.server.clone(), None)
     }
 
     /// Stores the buckets of an [`export`](Self::export) again, from lines of extended JSON, with
@@ -436,6 +435,6 @@ impl<T: Bucket> Ops<T> {
         &self,
         lines: impl Stream<Item = Result<String, E>> + Send + 'l,
     ) -> Import<'l, T> {
-        Import::new(self.collection.clone(), lines)
+        Import::new(self.server.clone(), lines)
     }
 }

@@ -12,13 +12,12 @@ mod repair;
 use std::collections::BTreeMap;
 
 use bucket_core::server::{Server, call::span};
-use mongodb::{Collection, bson::Document};
+use bucket_runtime::{__ops::parts, Bucket, Result, action::Call};
+use mongodb::bson::Document;
 
 use self::look::look;
 pub use self::problem::{Problem, ProblemKind};
 pub(crate) use self::{command::seal, find::Verifier};
-use bucket_runtime::__ops::parts;
-use bucket_runtime::{Bucket, Result, action::Call};
 
 /// The result of a [`verify`](crate::Ops::verify): how much was read, and the problems found.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -65,9 +64,9 @@ impl Verifier {
 }
 
 /// The verifier of a collection.
-pub(crate) fn verifier<T: Bucket>(collection: Collection<Document>) -> Verifier {
+pub(crate) fn verifier<T: Bucket>(server: Server) -> Verifier {
     Verifier {
-        server: Server::new(collection),
+        server,
         buckets: Document::new(),
         spec: const { &T::SPEC },
         may_exceed: false,

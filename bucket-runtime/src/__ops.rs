@@ -2,7 +2,6 @@
 //! without notice.
 
 use bucket_core::{error::Result, schema::open_index::OpenIndex, server::Server};
-use mongodb::{Collection, bson::Document};
 
 use crate::{Bucket, open::OpenBuckets};
 pub use crate::{
@@ -29,12 +28,12 @@ pub use crate::{
 
 /// Opens a collection, with the capacity that it has, for items that are not appended one by one. A
 /// dry run creates nothing: where nobody has opened the collection, no call has begun either.
-pub async fn open<T: Bucket>(collection: Collection<Document>, is_dry: bool) -> Result<Engine> {
-    let opening = OpenBuckets::<T>::new(collection.clone()).create_indexes(!is_dry);
+pub async fn open<T: Bucket>(server: Server, is_dry: bool) -> Result<Engine> {
+    let opening = OpenBuckets::<T>::new(server.clone()).create_indexes(!is_dry);
     match opening.stored_capacity(true).execute().await {
         Err(error) if is_dry && error.is_index_missing() => {
             let open = OpenIndex::first(T::SPEC.capacity);
-            Ok(Engine::new(Server::new(collection), open))
+            Ok(Engine::new(server, open))
         }
         opened => Ok(opened?.engine()),
     }

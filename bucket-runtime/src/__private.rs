@@ -2,6 +2,7 @@
 
 pub use std::vec::Vec;
 
+pub use bucket_core::value::read_back::{Flattened, add_names};
 use bucket_core::{
     protocol::field::Field,
     schema::{key::KeyField, size::TooLong},
@@ -20,7 +21,6 @@ pub use self::{
     reader::{ElementReader, OrDefault, ReadElement, ReadError, ReadFields, filled},
     writer::ElementWriter,
 };
-pub use bucket_core::value::read_back::{Flattened, add_names};
 
 mod date;
 pub mod fit;

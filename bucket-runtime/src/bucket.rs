@@ -7,6 +7,7 @@ use bucket_core::{
         unwind, validator,
     },
     schema::{key::Key, size::TooLong, spec::BucketSpec},
+    server::Server,
     value::{read_back::Flattened, rollup::RollupFields},
 };
 use mongodb::{
@@ -309,6 +310,6 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// Opens the buckets in a collection of your choice, with the read preference and the concerns
     /// of that handle. Otherwise like [`buckets`](Self::buckets).
     fn buckets_in<C: Send + Sync>(collection: Collection<C>) -> OpenBuckets<Self> {
-        OpenBuckets::new(collection.clone_with_type())
+        OpenBuckets::new(Server::new(collection.clone_with_type()))
     }
 }

@@ -12,10 +12,7 @@ use bucket_core::{
     server::{Server, read::cursor},
     value::bytes,
 };
-use mongodb::{
-    Collection,
-    bson::{Document, RawDocumentBuf, doc},
-};
+use mongodb::bson::{RawDocumentBuf, doc};
 
 pub use self::indexes::check_indexes;
 use self::indexes::check_indexes_of_any_capacity;
@@ -30,24 +27,22 @@ use crate::{
 /// Builder of an opened collection: await it; see [`Bucket::buckets`].
 #[must_use = "the collection is opened when this is awaited"]
 pub struct OpenBuckets<T> {
-    collection: Collection<Document>,
+    server: Server,
     combine: bool,
     create: bool,
     check_items: bool,
     stored_capacity: bool,
-    trace_keys: bool,
     item: PhantomData<fn() -> T>,
 }
 
 impl<T: Bucket> OpenBuckets<T> {
-    pub(crate) fn new(collection: Collection<Document>) -> Self {
+    pub(crate) fn new(server: Server) -> Self {
         Self {
-            collection,
+            server,
             combine: true,
             create: true,
             check_items: false,
             stored_capacity: false,
-            trace_keys: false,
             item: PhantomData,
         }
     }
@@ -127,12 +122,12 @@ impl<T: Bucket> OpenBuckets<T> {
     /// [`guide::tracing`](crate::guide::tracing).
     #[cfg(feature = "tracing")]
     pub fn trace_keys(mut self, trace: bool) -> Self {
-        self.trace_keys = trace;
+        self.server = self.server.tracing_keys(trace);
         self
     }
 
     pub(crate) async fn execute(self) -> Result<Buckets<T>> {
-        let server = Server::new(self.collection).tracing_keys(self.trace_keys);
+        let server = self.server;
         server.known_deployment().await?;
         let indexes = match self.stored_capacity {
             true => check_indexes_of_any_capacity(&server, &T::SPEC).await?,

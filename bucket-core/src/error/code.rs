@@ -40,7 +40,7 @@ macro_rules! codes {
 
         impl Code {
             /// `None` if this crate does not know the code.
-            pub fn of(number: i32) -> Option<Self> {
+            pub(crate) fn of(number: i32) -> Option<Self> {
                 match number {
                     $($number => Some(Self::$name),)+
                     _ => None,

@@ -129,7 +129,7 @@ impl KeyScope {
 
     /// The key "a" of numbered buckets of four items.
     #[cfg(test)]
-    pub fn numbered() -> Self {
+    pub(crate) fn numbered() -> Self {
         use crate::schema::spec::{IdFormat, KeyName};
         const ID: IdFormat = IdFormat::new("", &["_"], Ordinal::Number);
         const SPEC: BucketSpec = BucketSpec::new("tests", ID, 4, &[KeyName::new("k")]);
@@ -258,7 +258,7 @@ impl KeyScope {
 impl IndexedScope {
     /// The maximum size of a bucket, if it has to be checked: the compiler's proof holds only up to
     /// the struct's capacity.
-    pub fn max_bytes(&self) -> Option<u32> {
+    pub(crate) fn max_bytes(&self) -> Option<u32> {
         let is_bounded = self.spec.is_bounded && self.open.capacity <= self.spec.capacity;
         (!is_bounded).then_some(self.spec.max_bytes)
     }

@@ -187,7 +187,7 @@ fn is_deeper(value: &Bson, levels: usize) -> bool {
 impl Node {
     /// The condition that a field satisfies these operators: a field of the items, under its stored
     /// name or path, that is not taken for a time.
-    pub fn on(name: &'static str, test: Document) -> Self {
+    pub(crate) fn on(name: &'static str, test: Document) -> Self {
         Self::Leaf(Leaf {
             name,
             is_key: false,

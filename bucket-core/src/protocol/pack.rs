@@ -24,7 +24,7 @@ pub struct Packer {
 
 impl Packer {
     /// A new bucket of the key.
-    pub fn of(scope: &IndexedScope) -> Self {
+    pub(crate) fn of(scope: &IndexedScope) -> Self {
         Self::with_room(scope, scope.open.capacity as usize, None)
     }
 
@@ -39,7 +39,7 @@ impl Packer {
     }
 
     /// Whether the bucket takes no further item, whatever its size.
-    pub fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.pack.len >= self.room
     }
 

@@ -89,7 +89,7 @@ impl Query {
     }
 
     /// The order of the buckets.
-    pub fn order(&self) -> Range {
+    pub(crate) fn order(&self) -> Range {
         match self.newest_first {
             true => Range::newest_first(),
             false => Range::oldest_first(),
@@ -111,7 +111,7 @@ impl Query {
     }
 
     /// 1, or -1 from the end.
-    pub fn direction(&self) -> i32 {
+    pub(crate) fn direction(&self) -> i32 {
         if self.newest_first { -1 } else { 1 }
     }
 

@@ -33,7 +33,7 @@ impl TimeBounds {
 
     /// The time span of all matching items: necessary, but not sufficient. Only windows can use it,
     /// since the id of any other bucket does not bound the times of all its items.
-    pub fn of(filter: &Node, spec: &BucketSpec) -> Self {
+    pub(crate) fn of(filter: &Node, spec: &BucketSpec) -> Self {
         match (spec.window_name(), spec.time) {
             (Some(_), Some(time)) => Self::of_node(filter, time),
             _ => Self::ALWAYS,
@@ -145,7 +145,7 @@ impl TimeBounds {
     }
 
     /// A condition on the start of a bucket's window; `None` if any window will do.
-    pub fn windows(self, spec: &BucketSpec) -> Option<Document> {
+    pub(crate) fn windows(self, spec: &BucketSpec) -> Option<Document> {
         let name = spec.window_name()?;
         let start = id::window_start(spec.id.ordinal, self.from);
         let start = start.map(|start| ("$gte".to_owned(), DateTime::from_millis(start).into()));
@@ -158,7 +158,7 @@ impl TimeBounds {
 
 impl KeyScope {
     /// The buckets of the key whose windows overlap this span: a range of ids.
-    pub fn within(&self, span: TimeBounds) -> Document {
+    pub(crate) fn within(&self, span: TimeBounds) -> Document {
         let id = |millis| id::time(self.spec.id.ordinal, millis).map(|text| self.id(&text));
         let mut all = self.all();
         if let Ok(ids) = all.get_document_mut("_id")

@@ -36,7 +36,7 @@ impl OpenIndex {
     }
 
     /// The index found under this name; `None` if an open index cannot have that name.
-    pub fn found(name: &str, capacity: u32) -> Option<Self> {
+    pub(crate) fn found(name: &str, capacity: u32) -> Option<Self> {
         let names = [Self::first(capacity), Self::changed_to(capacity)];
         names.into_iter().find(|index| index.name == name)
     }

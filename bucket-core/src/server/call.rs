@@ -25,7 +25,6 @@ pub use traced::{Calls, Span, SpannedRequest, run};
 pub use crate::span;
 use crate::{protocol::command::KeyScope, server::Server};
 #[cfg(feature = "tracing")]
-#[doc(hidden)]
 pub use tracing;
 
 /// Counts a further try of the current call.

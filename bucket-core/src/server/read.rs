@@ -127,7 +127,7 @@ impl<'t> Read<'t> {
     }
 
     /// Reads by the index of this name.
-    pub fn hint(mut self, index: impl Into<Option<&'static str>>) -> Self {
+    pub(crate) fn hint(mut self, index: impl Into<Option<&'static str>>) -> Self {
         self.hint = index.into();
         self
     }

@@ -77,7 +77,7 @@ impl<'b> RawField<'b> {
     }
 
     /// The text of a string.
-    pub fn text(&self) -> Option<&'b str> {
+    pub(crate) fn text(&self) -> Option<&'b str> {
         let (_, text) = self.value.split_first_chunk::<4>()?;
         let (0, text) = text.split_last()? else {
             return None;
@@ -86,14 +86,14 @@ impl<'b> RawField<'b> {
     }
 
     /// The subtype and the bytes of a binary value.
-    pub fn binary(&self) -> Option<(u8, &'b [u8])> {
+    pub(crate) fn binary(&self) -> Option<(u8, &'b [u8])> {
         let (_, binary) = self.value.split_first_chunk::<4>()?;
         let (subtype, bytes) = binary.split_first()?;
         Some((*subtype, bytes))
     }
 
     /// The bytes of a value of this length.
-    pub fn bytes<const N: usize>(&self) -> Option<[u8; N]> {
+    pub(crate) fn bytes<const N: usize>(&self) -> Option<[u8; N]> {
         self.value.try_into().ok()
     }
 }
@@ -152,7 +152,7 @@ pub mod tests {
     use super::*;
 
     /// Values of all types that can be made.
-    pub fn values() -> Vec<Bson> {
+    pub(crate) fn values() -> Vec<Bson> {
         let binary = |subtype, bytes: &[u8]| {
             let bytes = bytes.to_vec();
             Bson::Binary(Binary { subtype, bytes })

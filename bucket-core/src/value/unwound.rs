@@ -20,7 +20,7 @@ pub struct RowFields {
 impl RowFields {
     /// The rows of those elements of a document whose numbers are in a range, in order or in
     /// reverse.
-    pub fn rows(
+    pub(crate) fn rows(
         &self,
         document: &[u8],
         asked: &Range<usize>,

@@ -18,8 +18,8 @@ use bucket_core::{
 use bucket_runtime::{Bucket, Key, KeyRef, Result, Windowed};
 use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
 use mongodb::{
-    ClientSession, Collection,
-    bson::{DateTime, Document, RawDocumentBuf, doc},
+    ClientSession,
+    bson::{DateTime, RawDocumentBuf, doc},
 };
 
 /// Builder of an export: await it; see [`Ops::export`](crate::Ops::export). The output is an
@@ -35,10 +35,10 @@ pub struct Export<'s, T> {
 }
 
 impl<'s, T: Bucket> Export<'s, T> {
-    pub(crate) fn new(collection: &Collection<Document>, key: Option<KeyRef<'_, T>>) -> Self {
+    pub(crate) fn new(server: Server, key: Option<KeyRef<'_, T>>) -> Self {
         let spec = const { &T::SPEC };
         Self {
-            server: Server::new(collection.clone()),
+            server,
             scope: key.map(|key| KeyScope::new(spec, T::Key::parts(key))),
             windows: WindowRange::default(),
             holding: Query::everything(),

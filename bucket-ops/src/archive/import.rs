@@ -4,6 +4,7 @@ use std::{marker::PhantomData, pin::Pin};
 
 use bucket_core::{
     error::Kind,
+    server::Server,
     value::element::{Refusal, document_size},
 };
 use bucket_runtime::{
@@ -11,10 +12,7 @@ use bucket_runtime::{
     Bucket, Result,
 };
 use futures_util::stream::{Stream, StreamExt};
-use mongodb::{
-    Collection,
-    bson::{DateTime, Document, RawDocumentBuf},
-};
+use mongodb::bson::{DateTime, RawDocumentBuf};
 
 use super::{
     line::Archived,
@@ -75,7 +73,7 @@ impl Imported {
 /// Builder of an import: await it; see [`Ops::import`](crate::Ops::import).
 #[must_use = "nothing is imported until this is awaited"]
 pub struct Import<'l, T> {
-    collection: Collection<Document>,
+    server: Server,
     lines: Lines<'l>,
     expired: bool,
     progress: ReportImported<'l>,
@@ -84,11 +82,11 @@ pub struct Import<'l, T> {
 
 impl<'l, T: Bucket> Import<'l, T> {
     pub(crate) fn new<E: Into<Refusal>>(
-        collection: Collection<Document>,
+        server: Server,
         lines: impl Stream<Item = Result<String, E>> + Send + 'l,
     ) -> Self {
         Self {
-            collection,
+            server,
             lines: Box::pin(lines.map(|line| line.map_err(Into::into))),
             expired: false,
             progress: Box::new(|_| ()),
@@ -112,13 +110,13 @@ impl<'l, T: Bucket> Import<'l, T> {
 
     pub(crate) async fn execute(self) -> Result<Imported> {
         let Self {
-            collection,
+            server,
             mut lines,
             expired,
             progress,
             ..
         } = self;
-        let engine = open::<T>(collection, false).await?;
+        let engine = open::<T>(server, false).await?;
         #[expect(clippy::disallowed_methods, reason = "only leaves lines out")]
         let limit = T::SPEC.expire_after.filter(|_| !expired).map(|seconds| {
             let now = DateTime::now().timestamp_millis();

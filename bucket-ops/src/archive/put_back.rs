@@ -5,7 +5,7 @@ use bucket_core::{
     error::{duplicate_index, error_text},
     protocol::range::Range,
     schema::names::{OPEN_INDEX, UNIQUE_INDEX},
-    server::wire::Request,
+    server::{pause::pause, wire::Request},
     value::exact::exact_document,
 };
 use bucket_runtime::{
@@ -19,7 +19,6 @@ use super::{
     refused_line::{RefusedLine, RefusedReason},
     stored_fields,
 };
-use bucket_core::server::pause::pause;
 
 /// The outcome of importing one line of an archive.
 #[derive(Debug)]

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use bucket_core::protocol::{command::equality, range::Range};
+use bucket_core::{
+    protocol::{command::equality, range::Range},
+    server::read::cursor::id_of,
+};
 use bucket_runtime::{
     __ops::{array_length, open_both},
     Outlier, Result,
@@ -17,7 +20,7 @@ use super::{
     split::split,
     verify::{
         OutlierVerifier, UnverifiedOutliers,
-        rows::{count_of, id_of, rows},
+        rows::{count_of, rows},
     },
 };
 use crate::verify::{Problem, ProblemKind};

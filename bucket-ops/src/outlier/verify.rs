@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 use bucket_core::{
     error::{Kind, count},
     schema::spec::OutlierSpec,
-    server::call::span,
+    server::{Server, call::span, read::cursor::id_of},
     value::shell::shell,
 };
 use bucket_runtime::{
@@ -23,7 +23,7 @@ use mongodb::{
     bson::{Document, doc},
 };
 
-use self::rows::{id_of, of_parent, rows};
+use self::rows::{of_parent, rows};
 use super::recount::recount;
 use crate::verify::{Problem, ProblemKind, Verifier, exists, verifier};
 
@@ -65,7 +65,7 @@ impl<T: Outlier> UnverifiedOutliers<T> {
             extras: Verifier {
                 // The manual's own extras documents have no count.
                 buckets: doc! { "count": { "$exists": true } },
-                ..verifier::<ExtraItem<T>>(extras)
+                ..verifier::<ExtraItem<T>>(Server::new(extras))
             },
             parent: PhantomData,
         }

@@ -3,12 +3,13 @@
 use std::{collections::HashMap, sync::Arc};
 
 use bucket_core::{
-    protocol::command::{IndexedScope, KeyScope},
+    protocol::{
+        command::{IndexedScope, KeyScope},
+        newest_bucket::NewestBucket,
+    },
     schema::open_index::OpenIndex,
 };
 use bucket_runtime::__ops::{KeyItems, UntypedItem};
-
-use bucket_core::protocol::newest_bucket::NewestBucket;
 
 /// The items that one transaction stores, by key or window, in order.
 #[derive(Default)]

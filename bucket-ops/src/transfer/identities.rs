@@ -2,13 +2,15 @@
 
 use std::collections::HashSet;
 
-use bucket_core::{protocol::command::KeyScope, server::Server, value::number::comparable};
+use bucket_core::{
+    protocol::{command::KeyScope, newest_bucket::NewestBucket},
+    server::Server,
+    value::number::comparable,
+};
 use bucket_runtime::{
     __ops::{KeyItems, identity},
     Result,
 };
-
-use bucket_core::protocol::newest_bucket::NewestBucket;
 
 /// Takes out the items whose identity an earlier item of the same key has: one of these, or a
 /// stored one. Returns how many. One round trip for each key (or window) that has buckets.

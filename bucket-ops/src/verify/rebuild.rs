@@ -1,6 +1,6 @@
 //! Computes the rollups of buckets from their items, where what is stored is something else.
 
-use bucket_core::{error::Kind, value::element::document_size};
+use bucket_core::{error::Kind, server::pause::pause, value::element::document_size};
 use bucket_runtime::{__ops::TRIES, Result};
 use mongodb::bson::{Bson, doc};
 
@@ -8,7 +8,6 @@ use super::{
     Problem, ProblemKind, command, exists,
     find::{SurveyedBucket, Verifier},
 };
-use bucket_core::server::pause::pause;
 
 /// How many buckets one command reads.
 const BUCKETS_PER_READ: usize = 1000;

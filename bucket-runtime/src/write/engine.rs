@@ -13,6 +13,7 @@ use bucket_core::{
     schema::open_index::OpenIndex,
     server::{Server, pause::pause_after, target::Target},
 };
+pub(crate) use bucket_core::{protocol::newest_bucket::NewestBucket, server::pause::pause};
 use mongodb::ClientSession;
 use tokio::time::Instant;
 
@@ -21,7 +22,6 @@ pub(crate) use self::batch::{Carried, SendMode};
 use self::{memory::Memory, open_locks::OpenLocks};
 pub(crate) use crate::write::item::Entry;
 use crate::{Result, write::appended::Appended};
-pub(crate) use bucket_core::{protocol::newest_bucket::NewestBucket, server::pause::pause};
 
 /// The most tries of one append. Each failed try means that another writer opened a bucket first,
 /// so only a runaway loop reaches a hundred.

@@ -23,7 +23,7 @@ use crate::{
 impl KeyScope {
     /// The identities of all items in those of the key's buckets that hold an item with one of
     /// these identities, by the unique index.
-    pub fn identities(&self, field: &str, identities: Vec<Bson>) -> [Document; 2] {
+    pub(crate) fn identities(&self, field: &str, identities: Vec<Bson>) -> [Document; 2] {
         let path = identity_path(self.spec.items, field);
         let mut filter = conditions(self.key_fields());
         filter.insert(path.as_str(), doc! { "$in": identities });

@@ -95,7 +95,7 @@ impl Query {
 
 impl WholeRead {
     /// The rows of the documents that were found; `None` if other documents may hold some of them.
-    pub fn rows(&self, documents: Vec<RawDocumentBuf>) -> Option<Vec<RawDocumentBuf>> {
+    pub(crate) fn rows(&self, documents: Vec<RawDocumentBuf>) -> Option<Vec<RawDocumentBuf>> {
         let found = documents.len() as i64;
         let is_all = self.range.limit.is_none_or(|limit| found < limit);
         let mut rows = Vec::new();

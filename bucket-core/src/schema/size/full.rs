@@ -81,8 +81,7 @@ impl BucketSpec {
     }
 
     /// The size of what a bucket stores about its items: rollup, newest time and oversize.
-    #[doc(hidden)]
-    pub const fn kept(&self) -> u64 {
+    pub(crate) const fn kept(&self) -> u64 {
         let mut bytes = 0;
         if let Some(window) = self.window_name() {
             bytes += field(window, 8);

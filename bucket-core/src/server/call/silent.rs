@@ -40,11 +40,11 @@ impl Calls {
         work
     }
 
-    pub fn within<F>(self, request: F) -> SpannedRequest<F> {
+    pub(crate) fn within<F>(self, request: F) -> SpannedRequest<F> {
         request
     }
 
-    pub fn next_row<F>(&self, row: F) -> F {
+    pub(crate) fn next_row<F>(&self, row: F) -> F {
         row
     }
 
@@ -52,7 +52,7 @@ impl Calls {
 
     pub(crate) fn name_target(&self, _: &Collection<Document>, _: Option<&KeyScope>) {}
 
-    pub fn again(&self) {}
+    pub(crate) fn again(&self) {}
 
     pub(crate) fn note_failure(&self, _: &DriverError) {}
 

@@ -194,7 +194,7 @@ impl Calls {
 
     /// A request of the driver for these calls. Its spans are children of the first call's, to
     /// which the others are linked.
-    pub fn within<F>(self, request: F) -> SpannedRequest<F> {
+    pub(crate) fn within<F>(self, request: F) -> SpannedRequest<F> {
         if let Some(first) = self.first_span() {
             self.each_open(|call| {
                 // OpenTelemetry would wait for ever on a link of a span to itself.
@@ -226,12 +226,12 @@ impl Calls {
     }
 
     /// Counts a further try for these calls.
-    pub fn again(&self) {
+    pub(crate) fn again(&self) {
         self.each_open(|call| call.tries += u64::from(!call.is_answered));
     }
 
     /// Awaits the next row of a cursor, and counts a round trip unless the row is there already.
-    pub async fn next_row<F: Future>(&self, row: F) -> F::Output {
+    pub(crate) async fn next_row<F: Future>(&self, row: F) -> F::Output {
         let mut row = pin!(row);
         if let Some(row) = self.in_span(|| row.as_mut().now_or_never()) {
             return row;

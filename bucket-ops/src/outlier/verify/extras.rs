@@ -4,7 +4,7 @@
 use bucket_core::{
     error::count as counted,
     schema::{key::KeyField, spec::OutlierSpec},
-    server::Server,
+    server::{Server, read::cursor::id_of},
     value::bytes,
 };
 use bucket_runtime::{
@@ -15,7 +15,7 @@ use mongodb::bson::{Bson, Document, RawDocument, RawDocumentBuf, doc};
 
 use super::{
     VerifiedOutliers,
-    rows::{count_of, id_of, of_parent, rows, text},
+    rows::{count_of, of_parent, rows, text},
 };
 use crate::verify::{Problem, ProblemKind as Kind};
 

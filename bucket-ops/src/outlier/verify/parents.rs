@@ -3,6 +3,7 @@
 use bucket_core::{
     error::{count, error_text},
     schema::key::KeyField,
+    server::read::cursor::id_of,
     value::{bytes, number::whole},
 };
 use bucket_runtime::{
@@ -13,7 +14,7 @@ use mongodb::bson::{Bson, RawDocument, RawDocumentBuf};
 
 use super::{
     VerifiedOutliers,
-    rows::{id_of, of_parent},
+    rows::of_parent,
     twins::{KnownTwins, find_twins},
 };
 use crate::verify::{Problem, ProblemKind};

@@ -8,7 +8,6 @@ use bucket_runtime::Result;
 use mongodb::bson::{Bson, Document, RawDocument, RawDocumentBuf};
 
 use crate::verify::{Problem, ProblemKind};
-pub(in crate::outlier) use bucket_core::server::read::cursor::id_of;
 
 /// All results of a pipeline, as the primary has them.
 pub(in crate::outlier) async fn rows(

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bucket_core::{
     protocol::command::{equality, identity, identity_path},
     schema::{key::KeyField, spec::OutlierSpec},
-    server::target::Target,
+    server::{read::cursor::id_of, target::Target},
     value::{number::comparable, shell::shell},
 };
 use bucket_runtime::{
@@ -14,7 +14,7 @@ use bucket_runtime::{
 };
 use mongodb::bson::{Bson, Document, RawDocument, doc};
 
-use super::rows::{id_of, of_parent, rows};
+use super::rows::{of_parent, rows};
 use crate::verify::{Problem, ProblemKind};
 
 /// The items of a parent's array that have the same identity: their places, and the extras
