@@ -8,14 +8,14 @@ use std::future::IntoFuture;
 use crate::{
     Bucket, Buckets, Result,
     outlier::{
-        ExtrasStream, FindStream, FoundItem, Outlier, Outliers, Parent, ParentForm, ParentItemForm,
+        ExtrasBucket, FoundItem, Outlier, Outliers, Parent, ParentForm, ParentItemForm,
         ParentItemStream,
     },
     read::{
         items::{ItemForm, ItemStream},
         page::Page,
-        pages::PageStream,
-        rollup::{RollupStream, typed::Rollup},
+        rollup::{WindowRollup, typed::Rollup},
+        stream::ReadStream,
         watch::WatchStream,
     },
     write::bulk::AppendManyError,
@@ -124,10 +124,10 @@ __actions! {
 
 __streams! {
     items: 'c ['c, T: Bucket, F: ItemForm<Of = T>] Items<'c, T, F> => ItemStream<'c, F::Item>;
-    pages: 'c ['c, T: Bucket] Pages<'c, T> => PageStream<'c, T>;
+    pages: 'c ['c, T: Bucket] Pages<'c, T> => ReadStream<'c, Page<T>>;
     watch: 'static [I: Send + 'static] Watch<I> => WatchStream<I>;
-    rollup_series: 'c ['c, T: Bucket] RollupSeries<'c, T> => RollupStream<'c, T>;
+    rollup_series: 'c ['c, T: Bucket] RollupSeries<'c, T> => ReadStream<'c, WindowRollup<T>>;
     items: 'c ['c, T: Outlier, F: ParentItemForm<Of = T>] ParentItems<'c, T, F> => ParentItemStream<'c, F::Item>;
-    extras: 'c ['c, T: Outlier] Extras<'c, T> => ExtrasStream<'c, T::Item>;
-    find: 'c ['c, T: Outlier, F: ParentForm<Of = T>] Find<'c, T, F> => FindStream<'c, F::Document>;
+    extras: 'c ['c, T: Outlier] Extras<'c, T> => ReadStream<'c, ExtrasBucket<T::Item>>;
+    find: 'c ['c, T: Outlier, F: ParentForm<Of = T>] Find<'c, T, F> => ReadStream<'c, Parent<F::Document>>;
 }

@@ -50,9 +50,8 @@ pub use self::{
     outlier::{IdRef, IdentifiedItems, Outlier},
     outliers::Outliers,
     read::{
-        CountParentItems, Extras, ExtrasBucket, ExtrasStream, Find, FindItem, FindStream,
-        FoundItem, Get, GetAll, NewItem, Parent, ParentFilter, ParentItemStream, ParentItems,
-        PartsOfItems,
+        CountParentItems, Extras, ExtrasBucket, Find, FindItem, FoundItem, Get, GetAll, NewItem,
+        Parent, ParentFilter, ParentItemStream, ParentItems, PartsOfItems,
     },
     write::PushManyError,
 };

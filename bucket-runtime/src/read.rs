@@ -10,5 +10,6 @@ pub(crate) mod reader;
 pub(crate) mod rollup;
 pub(crate) mod settings;
 pub(crate) mod stored_bucket;
+pub(crate) mod stream;
 pub(crate) mod token;
 pub(crate) mod watch;

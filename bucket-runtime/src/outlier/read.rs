@@ -20,9 +20,9 @@ mod watch;
 
 pub use self::{
     count::CountParentItems,
-    extras::{Extras, ExtrasBucket, ExtrasStream},
+    extras::{Extras, ExtrasBucket},
     filter::ParentFilter,
-    find::{Find, FindStream},
+    find::Find,
     find_item::{FindItem, FoundItem},
     get::Get,
     get_all::GetAll,

@@ -48,24 +48,6 @@ impl<T> Page<T> {
     }
 }
 
-impl<T> IntoIterator for Page<T> {
-    type Item = T;
-    type IntoIter = std::vec::IntoIter<T>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.items.into_iter()
-    }
-}
-
-impl<'p, T> IntoIterator for &'p Page<T> {
-    type Item = &'p T;
-    type IntoIter = std::slice::Iter<'p, T>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.items.iter()
-    }
-}
-
 impl<T: Bucket> Page<T> {
     /// The next page of a find. Unreadable elements are an error, unless a callback takes them.
     pub(crate) async fn next(

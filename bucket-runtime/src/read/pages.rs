@@ -1,16 +1,12 @@
 //! Streams of the pages of a key, in bounded memory.
 
-use std::{
-    marker::PhantomData,
-    pin::Pin,
-    task::{Context, Poll},
-};
+use std::marker::PhantomData;
 
 use bucket_core::{
     protocol::{command::holds_items, range::Range},
     value::unreadable::OnUnreadable,
 };
-use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
+use futures_util::stream::try_unfold;
 use mongodb::ClientSession;
 
 use crate::{
@@ -19,6 +15,7 @@ use crate::{
         page::Page,
         reader::Reader,
         settings::{read_settings, session_setting, unreadable_setting},
+        stream::ReadStream,
     },
 };
 
@@ -30,7 +27,8 @@ impl<T: Bucket> Buckets<T> {
     }
 }
 
-/// Builder of a read of all pages of a key: await it. The output is a [`PageStream`].
+/// Builder of a read of all pages of a key: await it. The output is a
+/// [`ReadStream`](crate::ReadStream) of [`Page`]s.
 #[must_use = "nothing is read until this is awaited"]
 pub struct Pages<'s, T> {
     reader: Reader,
@@ -82,7 +80,7 @@ impl<'s, T: Bucket> Pages<'s, T> {
         self
     }
 
-    pub(crate) async fn execute(self) -> Result<PageStream<'s, T>> {
+    pub(crate) async fn execute(self) -> Result<ReadStream<'s, Page<T>>> {
         let Self {
             reader,
             session,
@@ -98,19 +96,6 @@ impl<'s, T: Bucket> Pages<'s, T> {
             let page = Page::next(&mut rows, &scope, on_unreadable.as_mut()).await?;
             Ok(page.map(|page| (page, (rows, scope, on_unreadable))))
         });
-        Ok(PageStream(pages.boxed()))
-    }
-}
-
-/// The pages of a key, in the order of their ids.
-///
-/// It holds one batch of the driver at a time. Dropping it closes the server's cursor.
-pub struct PageStream<'s, T>(BoxStream<'s, Result<Page<T>>>);
-
-impl<T> Stream for PageStream<'_, T> {
-    type Item = Result<Page<T>>;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.0.poll_next_unpin(cx)
+        Ok(ReadStream::new(pages))
     }
 }

@@ -19,7 +19,7 @@ use mongodb::{
     bson::{Bson, DateTime, Document, doc},
 };
 
-pub use self::series::{RollupSeries, RollupStream, WindowRollup};
+pub use self::series::{RollupSeries, WindowRollup};
 use crate::{
     Bucket, Buckets, KeyRef, Result, Windowed,
     read::{

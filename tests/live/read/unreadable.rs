@@ -172,7 +172,7 @@ async fn reads_go_on_past_it<T: Note>(db: &Database) {
     assert!(notes.page(&1, 2).await.unwrap_err().is_deserialize());
     let mut told = Vec::new();
     let page = notes.page(&1, 2).skip_unreadable(|error| told.push(error));
-    assert_eq!(numbers::<T>(page.await.unwrap().unwrap()), [3, 5]);
+    assert_eq!(numbers::<T>(page.await.unwrap().unwrap().items), [3, 5]);
     check(&told, 1);
 }
 
@@ -249,7 +249,7 @@ async fn it_is_taken_out_as_it_is_stored<T: Note>(db: &Database) {
         1
     );
     assert_eq!(page.rollup().unwrap().count(), 1);
-    assert_eq!(numbers(page), [3]);
+    assert_eq!(numbers(page.items), [3]);
 
     notes.remove_stored(&1, T::is(1)).await.unwrap().unwrap();
     let verified = Ops::<T>::in_collection(notes.collection().clone())
@@ -278,7 +278,7 @@ async fn its_neighbours_can_be_edited<T: Note>(db: &Database) {
         // An incomplete sum is not presented as complete.
         assert!(page.rollup().is_none());
     }
-    assert_eq!(numbers(page), [30]);
+    assert_eq!(numbers(page.items), [30]);
 
     notes.remove_stored(&1, T::is(4)).await.unwrap().unwrap();
     let page = notes.page(&1, 2).await.unwrap().unwrap();

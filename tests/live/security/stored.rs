@@ -184,7 +184,7 @@ async fn read_all<T: Item>(buckets: &Buckets<T>, k: i64) {
     }
     let pages = buckets.pages(&k).await.unwrap();
     match pages.try_collect::<Vec<_>>().await {
-        Ok(pages) => items.extend(pages.into_iter().flatten()),
+        Ok(pages) => items.extend(pages.into_iter().flat_map(|page| page.items)),
         Err(error) => errors.push(error),
     }
     for read in [

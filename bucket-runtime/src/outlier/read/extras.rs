@@ -1,14 +1,9 @@
 //! The extras of a parent, one document after the other.
 
-use std::{
-    pin::Pin,
-    task::{Context, Poll},
-};
-
 use bucket_core::{
     protocol::query::Query, server::read::cursor::DocumentCursor, value::unreadable::OnUnreadable,
 };
-use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
+use futures_util::stream::try_unfold;
 use mongodb::bson::RawDocument;
 
 use super::{
@@ -19,7 +14,10 @@ use super::{
 use crate::{
     Result,
     outlier::{IdRef, Outlier, Outliers, extra::ExtraItem, parent_handle::ParentHandle},
-    read::stored_bucket::{StoredBucket, next_bucket_and},
+    read::{
+        stored_bucket::{StoredBucket, next_bucket_and},
+        stream::ReadStream,
+    },
 };
 
 impl<T: Outlier> Outliers<T> {
@@ -48,7 +46,7 @@ impl<'s, T: Outlier> Extras<'s, T> {
         /// stream borrows what the closure does.
     }
 
-    pub(crate) async fn execute(self) -> Result<ExtrasStream<'s, T::Item>> {
+    pub(crate) async fn execute(self) -> Result<ReadStream<'s, ExtrasBucket<T::Item>>> {
         open_extras(self.0, self.1).await
     }
 }
@@ -63,22 +61,11 @@ pub struct ExtrasBucket<I> {
     pub items: Vec<I>,
 }
 
-/// The extras documents of a parent, in order.
-pub struct ExtrasStream<'s, I>(BoxStream<'s, Result<ExtrasBucket<I>>>);
-
-impl<I> Stream for ExtrasStream<'_, I> {
-    type Item = Result<ExtrasBucket<I>>;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.0.poll_next_unpin(cx)
-    }
-}
-
 /// Reads a parent, and opens the stream of its extras if it has any.
 pub(super) async fn get_with_extras<'s, F: ParentItemForm>(
     mut read: ParentRead<'s, F::Of, F>,
     newest_first: bool,
-) -> Result<Option<(F::Document, Option<ExtrasStream<'s, F::Item>>)>> {
+) -> Result<Option<(F::Document, Option<ReadStream<'s, ExtrasBucket<F::Item>>>)>> {
     let Some(parent) = read.get().await? else {
         return Ok(None);
     };
@@ -93,7 +80,7 @@ pub(super) async fn get_with_extras<'s, F: ParentItemForm>(
 async fn open_extras<'s, F: ParentItemForm>(
     read: ParentRead<'s, F::Of, F>,
     newest_first: bool,
-) -> Result<ExtrasStream<'s, F::Item>> {
+) -> Result<ReadStream<'s, ExtrasBucket<F::Item>>> {
     let ParentRead {
         parent,
         session,
@@ -113,7 +100,7 @@ async fn open_extras<'s, F: ParentItemForm>(
         parent,
         on_unreadable,
     };
-    Ok(ExtrasStream(try_unfold(reader, ExtrasReader::next).boxed()))
+    Ok(ReadStream::new(try_unfold(reader, ExtrasReader::next)))
 }
 
 /// A cursor over extras documents, with items in this form.

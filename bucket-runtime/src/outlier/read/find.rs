@@ -1,17 +1,13 @@
 //! Parents that match a filter: whole, or a part of each.
 
-use std::{
-    marker::PhantomData,
-    pin::Pin,
-    task::{Context, Poll},
-};
+use std::marker::PhantomData;
 
 use bucket_core::{
     protocol::range::Range,
     server::{Server, read::cursor::DocumentCursor},
     value::unreadable::OnUnreadable,
 };
-use futures_util::stream::{BoxStream, Stream, StreamExt, empty, try_unfold};
+use futures_util::stream::{empty, try_unfold};
 use mongodb::{ClientSession, bson::Document};
 
 use super::{
@@ -24,6 +20,7 @@ use crate::{
     read::{
         part::{PartOf, Whole},
         settings::{read_settings, session_setting, unreadable_setting},
+        stream::ReadStream,
     },
 };
 
@@ -66,7 +63,7 @@ impl<T: Outlier> Outliers<T> {
 }
 
 /// Builder of a find over parents: await it; see [`Outliers::find`](crate::Outliers::find). The
-/// output is a [`FindStream`].
+/// output is a [`ReadStream`](crate::ReadStream) of [`Parent`]s.
 #[must_use = "nothing is read until this is awaited"]
 pub struct Find<'s, T, F = Whole<T>> {
     parents: Server,
@@ -144,10 +141,10 @@ impl<'s, T: Outlier, F> Find<'s, T, F> {
 }
 
 impl<'s, T: Outlier, F: ParentForm<Of = T>> Find<'s, T, F> {
-    pub(crate) async fn execute(self) -> Result<FindStream<'s, F::Document>> {
+    pub(crate) async fn execute(self) -> Result<ReadStream<'s, Parent<F::Document>>> {
         // For the server, 0 is no limit.
         if self.range.limit == Some(0) {
-            return Ok(FindStream(empty().boxed()));
+            return Ok(ReadStream::new(empty()));
         }
         let range = Range {
             projection: F::projection(),
@@ -159,18 +156,7 @@ impl<'s, T: Outlier, F: ParentForm<Of = T>> Find<'s, T, F> {
             parents: self.parents,
             on_unreadable: self.on_unreadable,
         };
-        Ok(FindStream(try_unfold(reader, FoundParents::next).boxed()))
-    }
-}
-
-/// Parents, as the server finds them.
-pub struct FindStream<'s, T>(BoxStream<'s, Result<Parent<T>>>);
-
-impl<T> Stream for FindStream<'_, T> {
-    type Item = Result<Parent<T>>;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.0.poll_next_unpin(cx)
+        Ok(ReadStream::new(try_unfold(reader, FoundParents::next)))
     }
 }
 

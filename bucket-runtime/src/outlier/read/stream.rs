@@ -9,12 +9,12 @@ use std::{
 use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
 
 use super::{
-    extras::{ExtrasStream, get_with_extras},
+    extras::{ExtrasBucket, get_with_extras},
     item_form::ParentItemForm,
     parent_read::ParentRead,
     rows::ParentRows,
 };
-use crate::Result;
+use crate::{Result, read::stream::ReadStream};
 
 /// The items of a parent: its own, then the extras in the order in which they were stored; or all
 /// of them in reverse.
@@ -32,7 +32,7 @@ struct DocumentItems<'s, I> {
     newest_first: bool,
     /// The items of one document that are still to be given.
     items: IntoIter<I>,
-    extras: Option<ExtrasStream<'s, I>>,
+    extras: Option<ReadStream<'s, ExtrasBucket<I>>>,
     /// The parent's items, if they come last.
     last: Vec<I>,
 }

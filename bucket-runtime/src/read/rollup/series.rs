@@ -1,10 +1,6 @@
 //! Rollups of one time window after the other.
 
-use std::{
-    fmt,
-    pin::Pin,
-    task::{Context, Poll},
-};
+use std::fmt;
 
 use bucket_core::{
     error::Kind,
@@ -14,11 +10,14 @@ use bucket_core::{
     },
     server::read::cursor::DocumentCursor,
 };
-use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
+use futures_util::stream::try_unfold;
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
 use super::{ReadRollup, read_rollup};
-use crate::{Bucket, Result, Windowed, read::rollup::typed::Rollup};
+use crate::{
+    Bucket, Result, Windowed,
+    read::{rollup::typed::Rollup, stream::ReadStream},
+};
 
 impl<'s, T: Bucket> ReadRollup<'s, T> {
     /// Reads a rollup of each group of this many time windows, in the order of time: of each window
@@ -54,7 +53,7 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
 }
 
 /// Builder of a read of a rollup for each time window: await it; see [`ReadRollup::per_windows`].
-/// The output is a [`RollupStream`].
+/// The output is a [`ReadStream`] of [`WindowRollup`]s.
 ///
 /// One round trip per batch. The server adds up what the buckets keep, and reads no items.
 ///
@@ -115,7 +114,7 @@ impl<'s, T: Bucket> RollupSeries<'s, T> {
         self
     }
 
-    pub(crate) async fn execute(self) -> Result<RollupStream<'s, T>> {
+    pub(crate) async fn execute(self) -> Result<ReadStream<'s, WindowRollup<T>>> {
         let start = group_start(&T::SPEC, self.windows);
         let step = self.gaps.then(|| step(&T::SPEC, self.windows));
         let range = self.rollup.windows.clone();
@@ -143,7 +142,7 @@ impl<'s, T: Bucket> RollupSeries<'s, T> {
             }
             Ok(state.next_rollup().map(|next| (next, state)))
         });
-        Ok(RollupStream(series.boxed()))
+        Ok(ReadStream::new(series))
     }
 }
 
@@ -198,18 +197,5 @@ impl<T: Bucket> SeriesRows<'_, T> {
         let after = |step| rollup.start.timestamp_millis().saturating_add(step);
         self.next = self.step.map(|step| DateTime::from_millis(after(step)));
         Some(rollup)
-    }
-}
-
-/// Rollups of time windows, in the order of time.
-///
-/// It holds one batch of the driver at a time. Dropping it closes the server's cursor.
-pub struct RollupStream<'s, T: Bucket>(BoxStream<'s, Result<WindowRollup<T>>>);
-
-impl<T: Bucket> Stream for RollupStream<'_, T> {
-    type Item = Result<WindowRollup<T>>;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.0.poll_next_unpin(cx)
     }
 }
