@@ -6,7 +6,6 @@ pub mod direct;
 pub mod element;
 pub mod exact;
 pub mod fingerprint;
-pub mod json;
 pub mod missing_field;
 pub mod number;
 pub mod raw_field;

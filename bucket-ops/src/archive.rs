@@ -10,6 +10,7 @@
 
 pub(crate) mod export;
 pub(crate) mod import;
+mod json;
 mod line;
 mod put_back;
 pub(crate) mod refused_line;

@@ -8,6 +8,7 @@ mod numbers;
 mod problem;
 pub(crate) mod rebuild;
 mod repair;
+mod rollup;
 
 use std::collections::BTreeMap;
 

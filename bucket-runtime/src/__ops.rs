@@ -8,7 +8,7 @@ pub use crate::{
     open::{check_indexes, indexes::create as create_indexes, stored::parts},
     outlier::{
         collections::OutlierCollections,
-        command::{ParentScope, array_length, find_wrong_totals},
+        command::{ParentScope, array_length},
         extra::ExtraItem,
         open::open_both,
         parent_handle::{ParentHandle, held, number},
@@ -17,7 +17,7 @@ pub use crate::{
     },
     read::{
         stored_bucket::{Attempted, StoredBucket, next_bucket, next_bucket_and},
-        watch::event::{AppendMarks, appended, bucket, document_id},
+        watch::event::{AppendMarks, appended, bucket},
     },
     write::{
         bulk::{Commands, KeyItems, check},

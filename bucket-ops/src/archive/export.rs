@@ -13,7 +13,6 @@ use bucket_core::{
         command::KeyScope, filter::Filter, query::Query, range::Range, window_range::WindowRange,
     },
     server::Server,
-    value::json,
 };
 use bucket_runtime::{Bucket, Key, KeyRef, Result, Windowed};
 use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
@@ -21,6 +20,8 @@ use mongodb::{
     ClientSession,
     bson::{DateTime, RawDocumentBuf, doc},
 };
+
+use super::json;
 
 /// Builder of an export: await it; see [`Ops::export`](crate::Ops::export). The output is an
 /// [`ExportStream`].

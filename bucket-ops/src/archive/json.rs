@@ -1,11 +1,10 @@
 //! Documents as lines of extended JSON, in its canonical form: no value changes its type on the
 //! way.
 
+use bucket_core::value::{bytes, element::Refusal, exact::exact_document};
 use mongodb::bson::{
     Binary, Bson, Document, RawBsonRef, RawDocument, RawDocumentBuf, spec::BinarySubtype,
 };
-
-use crate::value::{bytes, element::Refusal, exact::exact_document};
 
 /// The field that holds a document's bytes, beside its `_id` if that is text. A bucket has more
 /// fields.
@@ -15,7 +14,7 @@ const BYTES: &str = "bson";
 /// Then the line holds the document's bytes: a name such as `$oid` inside a value stands for a
 /// value of another type, readers of JSON limit the nesting, and no reader keeps a name that is
 /// there twice.
-pub fn write(raw: &RawDocument) -> Result<String, Refusal> {
+pub(super) fn write(raw: &RawDocument) -> Result<String, Refusal> {
     let line = extended(Document::try_from(raw)?);
     let is_read_back = |line: &str| {
         let back = read(line).and_then(|back| bytes::write(&back));
@@ -35,7 +34,7 @@ pub fn write(raw: &RawDocument) -> Result<String, Refusal> {
 }
 
 /// Reads a document from a line.
-pub fn read(line: &str) -> Result<Document, Refusal> {
+pub(super) fn read(line: &str) -> Result<Document, Refusal> {
     let document: Document = serde_json::from_str(line)?;
     let has_only_bytes = || document.keys().all(|name| name == BYTES || name == "_id");
     match document.get(BYTES) {

@@ -8,7 +8,6 @@ use bucket_core::{
     value::{
         bytes,
         element::Refusal,
-        json,
         number::{comparable, whole},
     },
 };
@@ -19,6 +18,7 @@ use bucket_runtime::{
 use mongodb::bson::{Bson, DateTime, Document};
 
 use super::{
+    json,
     put_back::LineOutcome,
     refused_line::{RefusedLine, RefusedReason},
     stored_fields,

@@ -11,6 +11,8 @@ use bucket_runtime::{
 use futures_util::future::BoxFuture;
 use mongodb::{ClientSession, bson::Bson};
 
+use super::command::{count_own_items, set_total};
+
 /// The total of the parent and the number of its items, unless they are the same; with `correct` it
 /// writes the number into the total.
 pub(super) async fn recount(
@@ -46,7 +48,7 @@ impl Attempt for RecountTotal {
         Box::pin(async move {
             let Self { parent, total, .. } = self;
             let (scope, target) = (&parent.scope, parent.parent());
-            let own = target.pipeline(scope.count_own_items(total));
+            let own = target.pipeline(count_own_items(scope, total));
             let Some(mut own) = own.first(Some(&mut *session)).await? else {
                 return Ok(None);
             };
@@ -57,7 +59,7 @@ impl Attempt for RecountTotal {
                 return Ok(None);
             }
             if self.correct {
-                let correct = scope.set_total(total, items);
+                let correct = set_total(scope, total, items);
                 target.modify(correct, session).await?;
             }
             Ok(Some((stored, items)))

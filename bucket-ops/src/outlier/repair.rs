@@ -16,6 +16,7 @@ use mongodb::{
 };
 
 use super::{
+    command::set_flag,
     recount::recount,
     split::split,
     verify::{
@@ -143,7 +144,7 @@ impl<T: Outlier> OutlierVerifier<T> {
             }
             (ProblemKind::NoFlag, _) => {
                 let parent = stored()?;
-                let flag = || parent.scope.set_flag();
+                let flag = || set_flag(&parent.scope);
                 parent.parent().update(flag, None).await
             }
             _ => Ok(false),

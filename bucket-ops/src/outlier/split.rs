@@ -26,6 +26,7 @@ use mongodb::{
 };
 
 use self::buckets::pack;
+use super::command::{cut, unset_flag};
 
 /// Moves what the parent has no room for, and the items of its extras of other programs, into
 /// buckets of ours, in a transaction: all of it moves, or nothing does, and no reader sees it half
@@ -63,7 +64,7 @@ impl Attempt for SplitParent {
                 let insert = Request::Insert(&buckets, true);
                 self.extras().send(insert, Some(session)).await?;
             }
-            for update in [parent.scope.unset_flag(), parent.scope.cut(kept)] {
+            for update in [unset_flag(&parent.scope), cut(&parent.scope, kept)] {
                 let target = parent.parent().store_no_items();
                 target.modify(update, &mut *session).await?;
             }

@@ -14,7 +14,7 @@ use bucket_core::{
     value::shell::shell,
 };
 use bucket_runtime::{
-    __ops::{Engine, ExtraItem, find_wrong_totals},
+    __ops::{Engine, ExtraItem},
     Error, Outlier, Outliers, Result,
     action::Call,
 };
@@ -24,7 +24,7 @@ use mongodb::{
 };
 
 use self::rows::{of_parent, rows};
-use super::recount::recount;
+use super::{command::find_wrong_totals, recount::recount};
 use crate::verify::{Problem, ProblemKind, Verifier, exists, verifier};
 
 /// The result of a verification; see [`OutlierOps::verify`](crate::OutlierOps::verify).

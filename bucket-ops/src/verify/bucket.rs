@@ -4,14 +4,7 @@ use bucket_core::{
     error::count,
     protocol::command::KeyScope,
     schema::{id, names::NEWEST},
-    value::{
-        number::whole,
-        rollup::{
-            Totals,
-            check::{self, Fault, Values},
-        },
-        shell::shell,
-    },
+    value::{number::whole, rollup::Totals, shell::shell},
 };
 use mongodb::bson::{Bson, DateTime};
 
@@ -19,6 +12,7 @@ use super::{
     Problem, ProblemKind as Kind,
     find::{BucketFacts, SurveyedBucket, Verifier},
     look::Look,
+    rollup::{self, Fault, Values},
 };
 
 impl Verifier {
@@ -141,7 +135,7 @@ impl Verifier {
         let values: Vec<Values> = look.items.iter().map(|item| item.values.clone()).collect();
         let items = row.facts.items.unwrap_or(0).into();
         let rollup = stored(self.spec.rollup);
-        let mut faults = check::faults(self.spec, rollup.as_ref(), items, Some(&values));
+        let mut faults = rollup::faults(self.spec, rollup.as_ref(), items, Some(&values));
         // By this field the server removes the bucket.
         let newest = stored(NEWEST).unwrap_or(Bson::Null);
         let is_false = |time: DateTime| newest != time.into();

@@ -1,9 +1,11 @@
 //! The findings about a bucket that need the struct: items that it cannot read, times and rollup
 //! values.
 
-use bucket_core::value::{bytes, rollup::check::Values, unreadable::Unreadable};
+use bucket_core::value::{bytes, unreadable::Unreadable};
 use bucket_runtime::{__ops::Attempted, Bucket};
 use mongodb::bson::{DateTime, RawDocument};
+
+use super::rollup::Values;
 
 /// A bucket as the struct reads it.
 #[derive(Default)]

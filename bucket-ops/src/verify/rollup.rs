@@ -2,20 +2,21 @@
 
 use std::cmp::Ordering;
 
+use bucket_core::{
+    schema::spec::{BucketSpec, RollupName},
+    value::{
+        number::whole,
+        rollup::arithmetic::{add, compare},
+    },
+};
 use mongodb::bson::{Bson, Document};
 
-use super::arithmetic::{add, compare};
-use crate::{
-    schema::spec::{BucketSpec, RollupName},
-    value::number::whole,
-};
-
 /// The values of one item: one for each field that buckets summarise.
-pub type Values = Vec<Option<Bson>>;
+pub(super) type Values = Vec<Option<Bson>>;
 
 /// A mistake in the rollup of one field.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Fault {
+pub(super) enum Fault {
     /// The server refuses each append, since this value is not what it can add to.
     Blocks { path: String, stored: Bson },
     /// The rollup does not cover all items.
@@ -26,7 +27,7 @@ pub enum Fault {
 
 /// The faults of a stored rollup of this many items, field by field. Without the items' values,
 /// which only readable items have, sums, minima and maxima count as right.
-pub fn faults(
+pub(super) fn faults(
     spec: &BucketSpec,
     stored: Option<&Bson>,
     items: u64,
@@ -208,14 +209,14 @@ fn float(value: &Bson) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use bucket_core::{
+        schema::spec::{IdFormat, KeyName, Ordinal},
+        value::rollup::Totals,
+    };
     use mongodb::bson::{DateTime, doc};
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{
-        schema::spec::{IdFormat, KeyName, Ordinal},
-        value::rollup::Totals,
-    };
 
     const SPEC: BucketSpec = BucketSpec::new(
         "readings",
@@ -295,10 +296,7 @@ mod tests {
             assert_eq!(fault_of(stored, &[Bson::Int64(1)]), blocks(path, value));
         }
         // A sum that is not kept is not added to.
-        let ends = BucketSpec {
-            rollups: const { &[RollupName::new("n").min()] },
-            ..SPEC
-        };
+        let ends = SPEC.rollups(const { &[RollupName::new("n").min()] });
         let of = |part| {
             faults(
                 &ends,

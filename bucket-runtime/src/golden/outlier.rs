@@ -190,7 +190,6 @@ fn extras_that_are_single_values_are_read() {
 fn outlier_split() {
     let scope = scope();
     let mut shown = Golden::default();
-    shown.update("cut the parent", &scope.cut(3));
     shown.pipeline("count the extras", &scope.count_extras());
     shown.document("the validator of parents", &Book::validator());
     assert_snapshot!(shown.0);

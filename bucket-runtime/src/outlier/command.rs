@@ -4,7 +4,6 @@ pub(crate) mod changed_fields;
 mod edit;
 mod identity;
 mod items;
-mod total;
 
 use bucket_core::{
     protocol::command::{IndexedScope, KeyScope, Update, equality, size},
@@ -19,7 +18,6 @@ use bucket_core::{
 use mongodb::bson::{Bson, Document, doc};
 
 pub(crate) use self::items::OwnItems;
-pub use self::total::find_wrong_totals;
 
 /// One parent, in the form that commands need.
 #[derive(Debug, Clone)]
@@ -181,9 +179,17 @@ impl ParentScope {
         let mut fields =
             doc! { self.spec.flag: { "$cond": [{ "$eq": [&flag, true] }, true, toggled] } };
         if let (Some(total), Some(removed)) = (self.spec.total, removed) {
-            fields.extend(total::subtract(total, removed));
+            fields.extend(subtract(total, removed));
         }
         doc! { "$set": fields }
+    }
+
+    /// Adds a number of extras to the total of a flagged parent, unless it lacks one; a negative
+    /// number subtracts, unless the total would be negative.
+    pub(crate) fn add_to_total(&self, total: &str, items: i64) -> Update {
+        let mut filter = self.flagged();
+        filter.insert(total, doc! { "$gte": (-items).max(0) });
+        Update::new(filter, doc! { "$inc": { total: items } })
     }
 
     /// Counts the items of the extras: adds up the lengths of their arrays.
@@ -194,31 +200,19 @@ impl ParentScope {
             doc! { "$group": { "_id": null, "items": { "$sum": length } } },
         ]
     }
-
-    /// Cuts the parent's array to this length, and flags the parent.
-    pub fn cut(&self, length: usize) -> Update {
-        let length = i32::try_from(length).unwrap_or(i32::MAX);
-        let keep = doc! { "$each": [], "$slice": length };
-        Update::new(
-            self.parent(),
-            doc! { "$push": { self.spec.items: keep }, "$set": { self.spec.flag: true } },
-        )
-    }
-
-    /// Takes the flag away, so that a cut in the same transaction sets it again. A change stream
-    /// would take an update of the array that leaves the flag alone for a push.
-    pub fn unset_flag(&self) -> Update {
-        Update::new(self.parent(), doc! { "$unset": { self.spec.flag: "" } })
-    }
-
-    /// Flags the parent, full or not.
-    pub fn set_flag(&self) -> Update {
-        Update::new(self.parent(), doc! { "$set": { self.spec.flag: true } })
-    }
 }
 
 /// The length of an array, 0 where it is missing.
 pub fn array_length(name: &str) -> Document {
     let array = format!("${name}");
     doc! { "$cond": [{ "$isArray": [&array] }, { "$size": &array }, 0] }
+}
+
+/// Subtracts removed items from the total, in the update that removes them from a parent's array.
+fn subtract(total: &str, removed: Bson) -> Document {
+    let stored = format!("${total}");
+    let count = doc! { "$max": [0_i64, { "$subtract": [&stored, removed] }] };
+    // A parent of another program's may have none.
+    let none = doc! { "$ifNull": [&stored, "$$REMOVE"] };
+    doc! { total: { "$cond": [{ "$isNumber": &stored }, count, none] } }
 }

@@ -9,7 +9,7 @@ const DIGITS: u32 = 34;
 
 /// The sum, if it is exact or, for floats, what the server would compute. If `None`, the server has
 /// to add.
-pub(super) fn add(a: &Bson, b: &Bson) -> Option<Bson> {
+pub fn add(a: &Bson, b: &Bson) -> Option<Bson> {
     match (a, b) {
         (Bson::Int64(a), Bson::Int64(b)) => a.checked_add(*b).map(Bson::Int64),
         (Bson::Double(a), Bson::Double(b)) => Some(Bson::Double(a + b)),
@@ -19,7 +19,7 @@ pub(super) fn add(a: &Bson, b: &Bson) -> Option<Bson> {
 }
 
 /// The order of two values of one kind, as on the server: NaN is the smallest number.
-pub(super) fn compare(a: &Bson, b: &Bson) -> Option<Ordering> {
+pub fn compare(a: &Bson, b: &Bson) -> Option<Ordering> {
     match (a, b) {
         (Bson::Int64(a), Bson::Int64(b)) => Some(a.cmp(b)),
         (Bson::Double(a), Bson::Double(b)) => Some(
