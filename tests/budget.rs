@@ -6,9 +6,9 @@ use crate::sources::{of_package, sources};
 
 /// The lines of code that each crate may have: no blank lines, comments or tests.
 const BUDGETS: [(&str, usize); 7] = [
-    ("bucket-core", 10_255),
-    ("bucket-runtime", 11_596),
-    ("bucket-ops", 4_182),
+    ("bucket-core", 10_100),
+    ("bucket-runtime", 11_495),
+    ("bucket-ops", 4_431),
     ("bucket-derive", 6_463),
     ("bucket-advise", 6_556),
     ("bucket-cli", 1_317),

@@ -2,9 +2,12 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use bucket_core::server::wire::{
-    Event, EventStream, ReadRequest, Request, Response,
-    simulated::{Simulated, SimulatedResponse},
+use bucket_core::server::{
+    watch::Event,
+    wire::{
+        EventStream, ReadRequest, Request, Response,
+        simulated::{Simulated, SimulatedResponse},
+    },
 };
 use bucket_runtime::{
     bson::{Bson, Deserializer, Document, RawDocumentBuf, Serializer, doc},
@@ -353,7 +356,7 @@ impl ChangeStream {
         let driver = self.driver.clone();
         let mut answer = (driver.send_for(self.of.clone(), None, command, true)).await?;
         let reached = value(answer.remove("token").unwrap_or(Bson::Null))?;
-        let events = rows(answer)?.into_iter().map(|event| value(event.into()));
+        let events = rows(answer)?.into_iter().map(Event::read);
         Ok((reached, events.collect::<Result<_, _>>()?))
     }
 
@@ -368,7 +371,7 @@ impl ChangeStream {
         }
         let event = self.batch.pop_front();
         if let Some(event) = &event {
-            self.reached = Some(event.id.clone());
+            self.reached = Some(event.token.clone());
         }
         Ok(event)
     }

@@ -7,17 +7,20 @@
 //! and one that goes back is opened again at its position. The server writes tokens as text that
 //! sorts as the events do.
 
+mod event;
+
 use mongodb::{
     bson::{Document, doc},
     change_stream::event::ResumeToken,
 };
 
+pub use self::event::Event;
 use crate::{
     Result,
     server::{
         call::Calls,
         target::{OwnedTarget, Target},
-        wire::{Event, EventStream},
+        wire::EventStream,
     },
     value::bytes,
 };
@@ -43,9 +46,9 @@ impl Events {
         loop {
             let next = self.calls.next_row(self.stream.next_if_any()).await;
             match next {
-                Ok(Some(event)) if is_reached(&event.id, self.reached.as_ref()) => {}
+                Ok(Some(event)) if is_reached(&event.token, self.reached.as_ref()) => {}
                 Ok(Some(event)) => {
-                    self.reached = Some(event.id.clone());
+                    self.reached = Some(event.token.clone());
                     self.has_given = true;
                     return Ok(Some(event));
                 }

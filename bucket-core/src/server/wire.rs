@@ -8,15 +8,12 @@
 #[cfg(feature = "__simulated")]
 pub mod simulated;
 
-use futures_util::{FutureExt, future::BoxFuture};
+use futures_util::future::BoxFuture;
 use mongodb::{
     ClientSession, Database, IndexModel,
     action::Action,
     bson::{Document, RawDocumentBuf, doc},
-    change_stream::{
-        ChangeStream,
-        event::{ChangeStreamEvent, ResumeToken},
-    },
+    change_stream::{ChangeStream, event::ResumeToken},
     error::Error as DriverError,
     options::{
         AggregateOptions, BulkWriteOptions, CreateCollectionOptions, FindOptions, Hint,
@@ -30,7 +27,7 @@ use serde::Serialize;
 use crate::server::wire::simulated::simulated;
 use crate::{
     protocol::command::Update,
-    server::{Server, call::Calls, read::cursor::AnyCursor},
+    server::{Server, call::Calls, read::cursor::AnyCursor, watch::Event},
     value::element::raw,
 };
 
@@ -117,126 +114,136 @@ impl From<UpdateResult> for Response {
     }
 }
 
+// Boxed futures: rustc compiles the body of an async function in each crate that awaits it, and
+// these hold the driver's code.
 impl Server {
     /// Opens a cursor.
-    pub(in crate::server) async fn open<'s>(
-        &self,
+    pub(in crate::server) fn open<'c, 's: 'c>(
+        &'c self,
         query: ReadRequest,
         session: Option<&'s mut ClientSession>,
-    ) -> Result<AnyCursor<'s>, DriverError> {
-        #[cfg(feature = "__simulated")]
-        if let Some(simulated) = simulated() {
-            let id = session.as_ref().map(|session| session.id().clone());
-            let rows = self.ask(simulated.read(&self.collection, id, query));
-            return Ok(AnyCursor::of_rows(rows.await?, session));
-        }
-        macro_rules! open {
-            ($action:expr) => {
-                match session {
-                    Some(session) => {
-                        let cursor = self.ask($action.session(&mut *session)).await?;
-                        AnyCursor::Session(cursor.with_type(), session)
+    ) -> BoxFuture<'c, Result<AnyCursor<'s>, DriverError>> {
+        Box::pin(async move {
+            #[cfg(feature = "__simulated")]
+            if let Some(simulated) = simulated() {
+                let id = session.as_ref().map(|session| session.id().clone());
+                let rows = self.ask(simulated.read(&self.collection, id, query));
+                return Ok(AnyCursor::of_rows(rows.await?, session));
+            }
+            macro_rules! open {
+                ($action:expr) => {
+                    match session {
+                        Some(session) => {
+                            let cursor = self.ask($action.session(&mut *session)).await?;
+                            AnyCursor::Session(cursor.with_type(), session)
+                        }
+                        None => AnyCursor::Plain(self.ask($action).await?.with_type()),
                     }
-                    None => AnyCursor::Plain(self.ask($action).await?.with_type()),
+                };
+            }
+            let all = &self.collection;
+            Ok(match query {
+                ReadRequest::Find(filter, options) => {
+                    open!(all.find(filter).with_options(*options))
                 }
-            };
-        }
-        let all = &self.collection;
-        Ok(match query {
-            ReadRequest::Find(filter, options) => open!(all.find(filter).with_options(*options)),
-            ReadRequest::Aggregate(pipeline, options) => {
-                open!(all.aggregate(pipeline).with_options(*options))
-            }
-            ReadRequest::Indexes => open!(all.list_indexes()),
-            // As documents: code that reads the driver's type for them was a sixth of this crate's
-            // LLVM IR.
-            ReadRequest::Collections(filter) => {
-                open!(self.database().list_collections().filter(filter))
-            }
+                ReadRequest::Aggregate(pipeline, options) => {
+                    open!(all.aggregate(pipeline).with_options(*options))
+                }
+                ReadRequest::Indexes => open!(all.list_indexes()),
+                // As documents: code that reads the driver's type for them was a sixth of this crate's
+                // LLVM IR.
+                ReadRequest::Collections(filter) => {
+                    open!(self.database().list_collections().filter(filter))
+                }
+            })
         })
     }
 
     /// Sends a request, which the driver repeats once after a broken connection if it writes single
     /// documents.
-    pub async fn send(
-        &self,
-        request: Request<'_>,
-        session: Option<&mut ClientSession>,
-    ) -> Result<Response, DriverError> {
-        #[cfg(feature = "__simulated")]
-        if let Some(simulated) = simulated() {
-            let id = session.map(|session| session.id().clone());
-            return (self.ask(simulated.send(&self.collection, id, request))).await;
-        }
-        macro_rules! send {
-            ($action:expr) => {
-                self.ask($action.optional(session, |action, session| action.session(session)))
-                    .await?
-            };
-            ($action:expr, $hint:expr) => {{
-                let hint = $hint.map(|name| Hint::Name(name.to_owned()));
-                send!($action.optional(hint, |action, hint| action.hint(hint)))
-            }};
-        }
-        let all = &self.collection;
-        let mut response = Response::default();
-        match request {
-            Request::Count(filter) => response.found = send!(all.count_documents(filter)),
-            Request::Update(update) => {
-                let action = all.update_one(update.filter, update.update);
-                response = send!(action.upsert(update.upsert), update.hint).into();
+    pub fn send<'c>(
+        &'c self,
+        request: Request<'c>,
+        session: Option<&'c mut ClientSession>,
+    ) -> BoxFuture<'c, Result<Response, DriverError>> {
+        Box::pin(async move {
+            #[cfg(feature = "__simulated")]
+            if let Some(simulated) = simulated() {
+                let id = session.map(|session| session.id().clone());
+                return (self.ask(simulated.send(&self.collection, id, request))).await;
             }
-            Request::UpdateMany(filter, update, hint) => {
-                response = send!(all.update_many(filter, update), hint).into();
-            }
-            Request::Change {
-                filter,
-                pipeline,
-                hint,
-                fields,
-            } => {
-                response.document = match pipeline {
-                    Some(pipeline) => {
-                        let action = all.find_one_and_update(filter, pipeline);
-                        let action = action.return_document(ReturnDocument::After);
-                        send!(action.projection(fields), hint)
-                    }
-                    None => send!(all.find_one_and_delete(filter).projection(fields), hint),
+            macro_rules! send {
+                ($action:expr) => {
+                    self.ask($action.optional(session, |action, session| action.session(session)))
+                        .await?
                 };
+                ($action:expr, $hint:expr) => {{
+                    let hint = $hint.map(|name| Hint::Name(name.to_owned()));
+                    send!($action.optional(hint, |action, hint| action.hint(hint)))
+                }};
             }
-            Request::Replace(filter, document) => {
-                response = send!(all.replace_one(filter, document)).into();
-            }
-            Request::InsertOne(document) => drop(send!(all.insert_one(document))),
-            Request::Insert(documents, ordered) => {
-                let all = all.clone_with_type::<RawDocumentBuf>();
-                send!(all.insert_many(documents).ordered(ordered));
-            }
-            Request::Delete(filter) => response.found = send!(all.delete_one(filter)).deleted_count,
-            Request::DeleteMany(filter) => {
-                response.found = send!(all.delete_many(filter)).deleted_count;
-            }
-            Request::Create(options) => {
-                let database = self.database();
-                send!((database.create_collection(all.name())).with_options(*options));
-            }
-            Request::CreateIndexes(models) => drop(send!(all.create_indexes(models))),
-            Request::DropIndex(name) => send!(all.drop_index(name)),
-            Request::Run(database, command) => {
-                response.document = Some(send!(database.run_raw_command(command)));
-            }
-            Request::Commit => {
-                if let Some(session) = session {
-                    self.ask(session.commit_transaction()).await?;
+            let all = &self.collection;
+            let mut response = Response::default();
+            match request {
+                Request::Count(filter) => response.found = send!(all.count_documents(filter)),
+                Request::Update(update) => {
+                    let action = all.update_one(update.filter, update.update);
+                    response = send!(action.upsert(update.upsert), update.hint).into();
+                }
+                Request::UpdateMany(filter, update, hint) => {
+                    response = send!(all.update_many(filter, update), hint).into();
+                }
+                Request::Change {
+                    filter,
+                    pipeline,
+                    hint,
+                    fields,
+                } => {
+                    response.document = match pipeline {
+                        Some(pipeline) => {
+                            let action = all.find_one_and_update(filter, pipeline);
+                            let action = action.return_document(ReturnDocument::After);
+                            send!(action.projection(fields), hint)
+                        }
+                        None => send!(all.find_one_and_delete(filter).projection(fields), hint),
+                    };
+                }
+                Request::Replace(filter, document) => {
+                    response = send!(all.replace_one(filter, document)).into();
+                }
+                Request::InsertOne(document) => drop(send!(all.insert_one(document))),
+                Request::Insert(documents, ordered) => {
+                    let all = all.clone_with_type::<RawDocumentBuf>();
+                    send!(all.insert_many(documents).ordered(ordered));
+                }
+                Request::Delete(filter) => {
+                    response.found = send!(all.delete_one(filter)).deleted_count
+                }
+                Request::DeleteMany(filter) => {
+                    response.found = send!(all.delete_many(filter)).deleted_count;
+                }
+                Request::Create(options) => {
+                    let database = self.database();
+                    send!((database.create_collection(all.name())).with_options(*options));
+                }
+                Request::CreateIndexes(models) => drop(send!(all.create_indexes(models))),
+                Request::DropIndex(name) => send!(all.drop_index(name)),
+                Request::Run(database, command) => {
+                    response.document = Some(send!(database.run_raw_command(command)));
+                }
+                Request::Commit => {
+                    if let Some(session) = session {
+                        self.ask(session.commit_transaction()).await?;
+                    }
+                }
+                Request::Abort => {
+                    if let Some(session) = session {
+                        self.ask(session.abort_transaction()).await?;
+                    }
                 }
             }
-            Request::Abort => {
-                if let Some(session) = session {
-                    self.ask(session.abort_transaction()).await?;
-                }
-            }
-        }
-        Ok(response)
+            Ok(response)
+        })
     }
 
     /// Runs a command, which the driver neither numbers nor repeats.
@@ -253,30 +260,32 @@ impl Server {
     }
 
     /// Sends updates as the driver's `bulkWrite`, whose result tells of each if it is asked to.
-    pub(in crate::server) async fn send_bulk(
+    pub(in crate::server) fn send_bulk(
         &self,
         updates: Vec<Update>,
         ordered: bool,
         tells_each: bool,
-    ) -> Result<Option<VerboseBulkWriteResult>, DriverError> {
-        let namespace = self.collection.namespace();
-        let models = updates.into_iter().map(|update| {
-            UpdateOneModel::builder()
-                .namespace(namespace.clone())
-                .filter(update.filter)
-                .update(update.update)
-                .hint(update.hint.map(Into::into))
-                .upsert(update.upsert)
-                .build()
-        });
-        let mut options = BulkWriteOptions::default();
-        options.ordered = Some(ordered);
-        options.write_concern = self.collection.write_concern().cloned();
-        let action = self.collection.client().bulk_write(models);
-        let action = action.with_options(options);
-        Ok(match tells_each {
-            true => Some(self.ask(action.verbose_results()).await?),
-            false => self.ask(action).await.map(|_| None)?,
+    ) -> BoxFuture<'_, Result<Option<VerboseBulkWriteResult>, DriverError>> {
+        Box::pin(async move {
+            let namespace = self.collection.namespace();
+            let models = updates.into_iter().map(|update| {
+                UpdateOneModel::builder()
+                    .namespace(namespace.clone())
+                    .filter(update.filter)
+                    .update(update.update)
+                    .hint(update.hint.map(Into::into))
+                    .upsert(update.upsert)
+                    .build()
+            });
+            let mut options = BulkWriteOptions::default();
+            options.ordered = Some(ordered);
+            options.write_concern = self.collection.write_concern().cloned();
+            let action = self.collection.client().bulk_write(models);
+            let action = action.with_options(options);
+            Ok(match tells_each {
+                true => Some(self.ask(action.verbose_results()).await?),
+                false => self.ask(action).await.map(|_| None)?,
+            })
         })
     }
 
@@ -312,7 +321,7 @@ impl Server {
             // Change streams allow no other read concern, whatever the handle has.
             .read_concern(ReadConcern::majority())
             .optional(after, |action, after| action.resume_after(after));
-        Ok(Box::new(self.ask(action).await?))
+        Ok(Box::new(self.ask(action).await?.with_type::<Document>()))
     }
 }
 
@@ -356,12 +365,9 @@ pub trait EventStream: Send {
     fn is_alive(&self) -> bool;
 }
 
-/// An event of a change stream.
-pub type Event = ChangeStreamEvent<Document>;
-
-impl EventStream for ChangeStream<Event> {
+impl EventStream for ChangeStream<Document> {
     fn next_if_any(&mut self) -> BoxFuture<'_, Result<Option<Event>, DriverError>> {
-        self.next_if_any().boxed()
+        Box::pin(async { self.next_if_any().await?.map(Event::read).transpose() })
     }
 
     fn resume_token(&self) -> Option<ResumeToken> {

@@ -29,7 +29,7 @@ impl Server {
     pub async fn update(
         &self,
         update: Update,
-        again: impl FnOnce() -> Option<Update>,
+        again: &mut (dyn FnMut() -> Option<Update> + Send),
         session: Option<&mut ClientSession>,
     ) -> Result<Response, DriverError> {
         let deployment = self.deployment().await?;
@@ -80,11 +80,11 @@ impl Target<'_> {
     /// if the server interrupts it, see [`Server::update`].
     pub async fn update(
         self,
-        update: impl Fn() -> Update,
+        update: impl Fn() -> Update + Send + Sync,
         session: Option<&mut ClientSession>,
     ) -> Result<bool> {
-        let again = || Some(update());
-        let response = self.server.update(update(), again, session).await;
+        let mut again = || Some(update());
+        let response = (self.server.update(update(), &mut again, session)).await;
         let response = response.map_err(|error| self.write_error(error))?;
         Ok(response.found > 0)
     }

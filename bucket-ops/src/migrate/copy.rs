@@ -8,17 +8,17 @@ use std::{
 use bucket_core::{
     error::Kind,
     protocol::range::Range,
-    server::{Server, watch::Events},
+    server::{
+        Server,
+        watch::{Event, Events},
+    },
 };
 use bucket_runtime::{
     __ops::{Engine, StoredBucket, UntypedItem, bucket as appended_to, next_bucket_and},
     Bucket, Error, Result, WatchToken,
 };
 use futures_util::future::{BoxFuture, Either, select};
-use mongodb::{
-    bson::{Document, doc},
-    change_stream::event::ChangeStreamEvent,
-};
+use mongodb::bson::{Document, doc};
 
 use super::{
     Convert, MigrateProgress, ReportMigration,
@@ -158,7 +158,7 @@ impl<'f, O: Bucket, T: Bucket> Migration<'f, O, T> {
     /// Adds the elements that an event of the change stream shows to those that wait to be stored.
     fn note_event(
         &mut self,
-        event: Result<Option<ChangeStreamEvent<Document>>>,
+        event: Result<Option<Event>>,
         waiting: &mut Vec<AppendedElements>,
     ) -> Result<()> {
         let target = self.old.target();
@@ -168,10 +168,10 @@ impl<'f, O: Bucket, T: Bucket> Migration<'f, O, T> {
                 false => Err(target.error(Kind::Dropped)),
             };
         };
-        let token = WatchToken::after(&event.id);
+        let token = WatchToken::after(&event.token);
         let token = token.ok_or_else(|| target.error(Kind::Driver))?;
         let state = &mut self.transfer.state;
-        match Change::read(&O::SPEC, self.old.collection().name(), event) {
+        match Change::read(&O::SPEC, self.old.collection().name(), &event) {
             Change::ChunkStored(chunk) if chunk == state.chunk => state.is_drained = true,
             Change::Appended(mut appended) if state.has_copied(&appended.bucket) => {
                 state.leave_out_stored(&mut appended);

@@ -1,11 +1,8 @@
 //! The change that an event of the change stream means for a migration.
 
-use bucket_core::{schema::spec::BucketSpec, value::number::whole};
-use bucket_runtime::__ops::{AppendMarks, appended, document_id};
-use mongodb::{
-    bson::{Bson, Document},
-    change_stream::event::{ChangeStreamEvent, OperationType},
-};
+use bucket_core::{schema::spec::BucketSpec, server::watch::Event, value::number::whole};
+use bucket_runtime::__ops::{AppendMarks, appended};
+use mongodb::bson::{Bson, Document};
 
 /// A change of the old collection, or of the migration's record, as an event of the change stream
 /// shows it.
@@ -36,34 +33,28 @@ pub(super) struct AppendedElements {
 
 impl Change {
     /// Reads an event of the old collection or of the migration's record.
-    pub(super) fn read(
-        spec: &BucketSpec,
-        collection: &str,
-        event: ChangeStreamEvent<Document>,
-    ) -> Self {
-        let namespace = event.ns.as_ref().and_then(|ns| ns.coll.as_deref());
-        match event.operation_type {
-            OperationType::DropDatabase | OperationType::Invalidate => return Self::Gone,
-            _ if namespace != Some(collection) => return Self::read_record(&event),
-            OperationType::Drop | OperationType::Rename => return Self::Gone,
+    pub(super) fn read(spec: &BucketSpec, collection: &str, event: &Event) -> Self {
+        match event.operation() {
+            "dropDatabase" | "invalidate" => return Self::Gone,
+            _ if event.collection() != Some(collection) => return Self::read_record(event),
+            "drop" | "rename" => return Self::Gone,
             _ => {}
         }
         // Documents with other ids are not buckets.
-        let Bson::String(bucket) = document_id(&event) else {
+        let Bson::String(bucket) = event.document_id() else {
             return Self::Nothing;
         };
-        match event.operation_type {
-            OperationType::Insert | OperationType::Update => {}
-            OperationType::Replace | OperationType::Delete => return Self::Edited(bucket),
+        match event.operation() {
+            "insert" | "update" => {}
+            "replace" | "delete" => return Self::Edited(bucket),
             _ => return Self::Nothing,
         }
-        let is_edited = edits_items(spec, &event);
-        let inserted = event.full_document.clone();
+        let is_edited = edits_items(spec, event);
         let (first, elements) = appended(AppendMarks::of_buckets(spec), event);
         match (elements.is_empty(), is_edited) {
             (false, _) => Self::Appended(AppendedElements {
                 bucket,
-                inserted,
+                inserted: event.inserted().cloned(),
                 first,
                 elements,
             }),
@@ -72,21 +63,19 @@ impl Change {
         }
     }
 
-    fn read_record(event: &ChangeStreamEvent<Document>) -> Self {
-        let update = event.update_description.as_ref();
-        let chunk = update.and_then(|update| whole(update.updated_fields.get("chunk")?));
+    fn read_record(event: &Event) -> Self {
+        let updated = event.updated();
+        let chunk = updated.and_then(|updated| whole(updated.get("chunk")?));
         chunk.map_or(Self::Nothing, Self::ChunkStored)
     }
 }
 
 /// Whether an update changes the array of items in any way.
-fn edits_items(spec: &BucketSpec, event: &ChangeStreamEvent<Document>) -> bool {
-    event.update_description.as_ref().is_some_and(|update| {
-        let is_cut = (update.truncated_arrays.as_ref()).is_some_and(|arrays| !arrays.is_empty());
-        let is_in = |path: &String| {
-            let rest = path.strip_prefix(spec.items);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-        };
-        is_cut || update.updated_fields.keys().any(is_in) || update.removed_fields.iter().any(is_in)
-    })
+fn edits_items(spec: &BucketSpec, event: &Event) -> bool {
+    let is_in = |path: &str| {
+        let rest = path.strip_prefix(spec.items);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let mut updated = event.updated().into_iter().flat_map(Document::keys);
+    event.has_cut() || updated.any(|path| is_in(path)) || event.removed().any(is_in)
 }

@@ -21,7 +21,7 @@ use mongodb::ClientSession;
 pub(crate) use self::stream::ItemForm;
 pub(crate) use self::{
     list::{ItemList, ReadStart},
-    place::{ReadPlace, RowSource, resume},
+    place::{ReadPlace, RowSource, resume, rows},
 };
 pub use self::{
     page::{ItemPage, PageOfItems, PagePlace},

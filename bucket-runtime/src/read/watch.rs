@@ -13,15 +13,11 @@ use bucket_core::{
     error::{Code, Kind, is_code},
     server::{
         target::{OwnedTarget, Target},
-        watch::{Events, Watched},
+        watch::{Event, Events, Watched},
     },
 };
 use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
-use mongodb::{
-    bson::Document,
-    change_stream::event::{ChangeStreamEvent, OperationType, ResumeToken},
-    error::Error as DriverError,
-};
+use mongodb::{bson::Document, change_stream::event::ResumeToken, error::Error as DriverError};
 
 pub use self::token::WatchToken;
 use crate::{Bucket, Buckets, KeyRef, Result};
@@ -119,8 +115,7 @@ impl<T: Bucket> Buckets<T> {
 }
 
 /// Reads the new items that an event shows.
-type ReadNew<I> =
-    Box<dyn Fn(Target<'_>, ChangeStreamEvent<Document>) -> Result<Vec<I>> + Send + Sync>;
+type ReadNew<I> = Box<dyn Fn(Target<'_>, &Event) -> Result<Vec<I>> + Send + Sync>;
 
 /// Builder of a watch: await it; see [`Buckets::watch`](crate::Buckets::watch) and
 /// [`Outliers::watch`](crate::Outliers::watch).
@@ -136,10 +131,7 @@ impl<I: Send + 'static> Watch<I> {
     pub(crate) fn new(
         target: OwnedTarget,
         watched: Result<Watched>,
-        read_new: impl Fn(Target<'_>, ChangeStreamEvent<Document>) -> Result<Vec<I>>
-        + Send
-        + Sync
-        + 'static,
+        read_new: impl Fn(Target<'_>, &Event) -> Result<Vec<I>> + Send + Sync + 'static,
     ) -> Self {
         Self {
             target,
@@ -232,14 +224,11 @@ impl<I> Follower<I> {
                 after: self.known_token(self.events.token())?,
             });
         };
-        match event.operation_type {
-            OperationType::Invalidate
-            | OperationType::Drop
-            | OperationType::Rename
-            | OperationType::DropDatabase => Err(self.dropped()),
+        match event.operation() {
+            "invalidate" | "drop" | "rename" | "dropDatabase" => Err(self.dropped()),
             _ => Ok(News {
-                after: self.known_token(Some(event.id.clone()))?,
-                items: (self.read_new)(self.target.borrow(), event)?,
+                after: self.known_token(Some(event.token.clone()))?,
+                items: (self.read_new)(self.target.borrow(), &event)?,
             }),
         }
     }

@@ -29,7 +29,7 @@ use mongodb::bson::Bson;
 pub(crate) use self::{
     found::FoundItems,
     protocol::{Editor, Selection},
-    step::{ItemChange, Planned},
+    step::{Change, ItemChange, Plan, Planned},
     sweep::Sweep,
 };
 use crate::{
@@ -76,7 +76,7 @@ impl<T: Bucket> Buckets<T> {
     pub fn remove_item<'s>(&self, key: KeyRef<'_, T>, filter: Filter<T>) -> Write<'s, Option<T>> {
         let editor = self.first_match(key, filter);
         Write::new(span!(remove_item), |InSession(session)| async move {
-            let removed = editor.change(Editor::plan_removal, session).await?;
+            let removed = editor.change(&mut Editor::plan_removal, session).await?;
             Ok(removed.into_iter().next())
         })
     }
@@ -105,7 +105,9 @@ impl<T: Bucket> Buckets<T> {
     ) -> Write<'s, Option<Bson>> {
         let editor = self.first_match(key, filter);
         Write::new(span!(remove_stored), |InSession(session)| async move {
-            let removed = editor.change(Editor::plan_unread_removal, session).await?;
+            let removed = editor
+                .change(&mut Editor::plan_unread_removal, session)
+                .await?;
             Ok(removed.into_iter().next())
         })
     }
@@ -151,20 +153,25 @@ impl<T: Bucket> Buckets<T> {
         &self,
         key: KeyRef<'_, T>,
         filter: Filter<T>,
-        mut change: impl FnMut(&mut T) + Send + 's,
+        change: impl FnMut(&mut T) + Send + 's,
     ) -> Write<'s, Option<T>> {
-        let editor = self.first_match(key, filter);
-        Write::new(span!(update_item), |InSession(session)| async move {
-            let plan = |editor: &Editor<T>, found: &mut FoundItems<T>| {
-                editor.plan_update(found, &mut change)
-            };
-            let changed = editor.change(plan, session).await?;
-            Ok(changed.into_iter().next().map(|(item, _)| item))
-        })
+        self.first_match(key, filter).update(Box::new(change))
     }
 
     /// An edit of the key's first item that matches.
     fn first_match(&self, key: KeyRef<'_, T>, filter: Filter<T>) -> Editor<T> {
         Editor::new(self.reader(key), Query::of(filter), Selection::First)
+    }
+}
+
+impl<T: Bucket> Editor<T> {
+    fn update(self, mut change: Change<'_, T>) -> Write<'_, Option<T>> {
+        Write::new(span!(update_item), |InSession(session)| async move {
+            let plan = &mut |editor: &Self, found: &mut FoundItems<T>| {
+                editor.plan_update(found, &mut change)
+            };
+            let changed = self.change(plan, session).await?;
+            Ok(changed.into_iter().next().map(|(item, _)| item))
+        })
     }
 }

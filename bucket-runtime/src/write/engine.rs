@@ -51,7 +51,7 @@ impl Engine {
 
     /// Sends the items in order until all are stored or a command is refused. The batch then holds
     /// the items that are left.
-    pub async fn append<W>(
+    pub async fn append<W: Sync>(
         &self,
         batch: &mut Batch<W>,
         mut session: Option<&mut ClientSession>,
@@ -78,7 +78,7 @@ impl Engine {
     /// Sends the items in order, and calls `answer` with each item's owner and result, until all
     /// are done or `answer` returns `false`. If one item may have failed the others, it sends each
     /// by itself.
-    pub(crate) async fn append_each<W>(
+    pub(crate) async fn append_each<W: Sync>(
         &self,
         batch: &mut Batch<W>,
         mut answer: impl FnMut(W, Result<Appended>) -> bool,
@@ -113,7 +113,7 @@ impl Engine {
     /// upsert, which also opens a bucket. Otherwise, or if that id is taken, it is an update; if no
     /// bucket is open, the engine reads the last id and opens a bucket with the next one. A
     /// transaction begins with the update, since the E11000 of an upsert would abort it.
-    async fn step<W>(
+    async fn step<W: Sync>(
         &self,
         batch: &mut Batch<W>,
         mut session: Option<&mut ClientSession>,
@@ -158,7 +158,7 @@ impl Engine {
     }
 
     /// Sends the next statements, and takes out of the batch what they stored.
-    async fn send<W>(
+    async fn send<W: Sync>(
         &self,
         batch: &mut Batch<W>,
         session: Option<&mut ClientSession>,
@@ -180,7 +180,7 @@ impl Engine {
     }
 
     /// Sends the first of these statements, if there is one.
-    async fn send_first<W>(
+    async fn send_first<W: Sync>(
         &self,
         batch: &mut Batch<W>,
         mode: SendMode,
@@ -191,8 +191,8 @@ impl Engine {
             return Ok(());
         };
         // The batch does not change before the answer.
-        let again = || Some(batch.statements(mode).ok()?.into_iter().next()?.0);
-        let result = self.server.update(update, again, session).await;
+        let mut again = || Some(batch.statements(mode).ok()?.into_iter().next()?.0);
+        let result = self.server.update(update, &mut again, session).await;
         let found = result.map(|answer| {
             carried.note_answer(&answer);
             answer.found > 0

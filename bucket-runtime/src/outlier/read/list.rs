@@ -6,13 +6,12 @@
 //! finds the place of a token.
 
 use bucket_core::{
-    protocol::query::{ItemPosition, Query, QueryStart},
-    server::{read::cursor::DocumentCursor, target::OwnedTarget},
+    protocol::query::{ItemPosition, Query, QueryStart, WholeRead},
+    server::target::{OwnedTarget, Target},
     value::{bytes, unreadable::read_value},
 };
 use mongodb::{
-    ClientSession,
-    bson::{RawBsonRef, RawDocument, RawDocumentBuf},
+    bson::{Document, RawBsonRef, RawDocument, RawDocumentBuf},
     error::Error as DriverError,
 };
 use serde::de::DeserializeOwned;
@@ -120,21 +119,36 @@ impl RowSource for SectionRows<'_> {
         &self.0.items
     }
 
-    async fn rows<'s, R: DeserializeOwned>(
-        &self,
-        query: &Query,
-        start: Option<&QueryStart>,
-        session: Option<&'s mut ClientSession>,
-    ) -> Result<DocumentCursor<'s, R>> {
-        let Self(ParentList { parent, items }, section) = self;
+    fn target(&self) -> Target<'_> {
+        match self.1 {
+            Section::Extras => self.0.items.target(),
+            _ => self.0.parent.parent(),
+        }
+    }
+
+    fn whole(&self, query: &Query, start: Option<&QueryStart>) -> Option<WholeRead> {
+        match self.own_items(start) {
+            None => self.0.items.whole(query, start),
+            Some(asked) => self.0.parent.scope.whole_parent(query, asked),
+        }
+    }
+
+    fn unwound(&self, query: &Query, start: Option<&QueryStart>) -> Vec<Document> {
+        match self.own_items(start) {
+            None => self.0.items.unwound(query, start),
+            Some(asked) => self.0.parent.scope.own_items(query, asked),
+        }
+    }
+}
+
+impl SectionRows<'_> {
+    /// Which of the parent's own items are asked for, unless the section is the extras.
+    fn own_items(&self, start: Option<&QueryStart>) -> Option<OwnItems> {
         let at = start.and_then(|start| start.at);
-        let asked = match section {
-            Section::Extras => return items.rows(query, start, session).await,
-            Section::OwnUnlessFlagged => OwnItems::UnlessFlagged,
-            Section::Own => at.map_or(OwnItems::All, OwnItems::From),
-        };
-        let unwound = || parent.scope.own_items(query, asked);
-        let whole = parent.scope.whole_parent(query, asked);
-        parent.parent().items(whole, unwound, session).await
+        match self.1 {
+            Section::Extras => None,
+            Section::OwnUnlessFlagged => Some(OwnItems::UnlessFlagged),
+            Section::Own => Some(at.map_or(OwnItems::All, OwnItems::From)),
+        }
     }
 }

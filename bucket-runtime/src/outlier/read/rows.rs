@@ -24,7 +24,7 @@ use serde::de::DeserializeOwned;
 use super::list::{ParentList, ParentRow, Section, SectionRows};
 use crate::{
     Result,
-    read::items::{ItemToken, ReadPlace, RowSource, resume},
+    read::items::{ItemToken, ReadPlace, resume, rows},
 };
 
 /// The rows of a read, in the order of the list.
@@ -210,7 +210,7 @@ impl<'s> ParentRows<'s> {
             };
             let session = self.session.take();
             let source = SectionRows(&self.list, section);
-            self.cursor = Some(source.rows(&query, None, session).await?);
+            self.cursor = Some(rows(&source, &query, None, session).await?);
             return Ok(true);
         }
         Ok(false)

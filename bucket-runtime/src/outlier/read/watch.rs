@@ -10,14 +10,11 @@ use bucket_core::{
     schema::id,
     server::{
         target::{OwnedTarget, Target},
-        watch::Watched,
+        watch::{Event, Watched},
     },
     value::shell::shell,
 };
-use mongodb::{
-    bson::{Bson, Document, doc},
-    change_stream::event::{ChangeStreamEvent, OperationType},
-};
+use mongodb::bson::{Bson, Document, doc};
 
 use crate::{
     Result,
@@ -142,8 +139,7 @@ impl<T: Outlier> Outliers<T> {
             false => Err(parents.borrow().error(Kind::TwoDatabases)),
         };
         Watch::new(parents, watched, move |target, event| {
-            let name = event.ns.as_ref().and_then(|ns| ns.coll.as_ref());
-            let new = match name == Some(&other.coll) {
+            let new = match event.collection() == Some(&other.coll) {
                 true => pushed_to_extras::<T>(extras.borrow(), event)?,
                 false => pushed_to_parent::<T>(target, event)?,
             };
@@ -153,11 +149,8 @@ impl<T: Outlier> Outliers<T> {
 }
 
 /// The items that an event pushed to a parent's array, in the form of extras.
-fn pushed_to_parent<T: Outlier>(
-    target: Target<'_>,
-    event: ChangeStreamEvent<Document>,
-) -> Result<Vec<ExtraItem<T>>> {
-    let id = event::document_id(&event);
+fn pushed_to_parent<T: Outlier>(target: Target<'_>, event: &Event) -> Result<Vec<ExtraItem<T>>> {
+    let id = event.document_id();
     let (_, elements) = event::appended(AppendMarks::of_parents(&T::SPEC), event);
     if elements.is_empty() {
         return Ok(Vec::new());
@@ -171,14 +164,11 @@ fn pushed_to_parent<T: Outlier>(
 
 /// The items that an event pushed to an extras document of ours. A split inserts those with numbers
 /// below zero.
-fn pushed_to_extras<T: Outlier>(
-    target: Target<'_>,
-    event: ChangeStreamEvent<Document>,
-) -> Result<Vec<ExtraItem<T>>> {
-    let is_new = match event::document_id(&event) {
+fn pushed_to_extras<T: Outlier>(target: Target<'_>, event: &Event) -> Result<Vec<ExtraItem<T>>> {
+    let is_new = match event.document_id() {
         Bson::String(id) => {
             let number = id.rsplit_once('_').and_then(|(_, it)| id::parse_signed(it));
-            number.is_some_and(|it| event.operation_type != OperationType::Insert || it >= 0)
+            number.is_some_and(|it| event.operation() != "insert" || it >= 0)
         }
         _ => false,
     };

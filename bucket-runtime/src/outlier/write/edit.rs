@@ -10,13 +10,13 @@ use bucket_core::{
 };
 
 use self::{
-    plan::{PlannedRemoval, PlannedUpdate},
+    plan::ItemEdit,
     protocol::{ExtrasEditor, FoundExtras, ParentEditor},
 };
 use crate::{
     call::{InSession, Write},
     outlier::{IdRef, Outlier, Outliers, extra::ExtraItem},
-    write::edit::Editor,
+    write::edit::{Change, Editor},
 };
 
 impl<T: Outlier> Outliers<T> {
@@ -66,7 +66,7 @@ impl<T: Outlier> Outliers<T> {
     ) -> Write<'s, Option<T::Item>> {
         let editor = self.first_match(id, filter);
         Write::new(span!(remove_item), |InSession(session)| async move {
-            let removal = PlannedRemoval::<T, _>(Editor::plan_removal);
+            let removal = ItemEdit::<T, _>::Removal(Editor::plan_removal);
             let removed = editor.change_first(removal, session).await?;
             Ok(removed.map(|extra| extra.item))
         })
@@ -116,15 +116,8 @@ impl<T: Outlier> Outliers<T> {
         filter: Filter<T::Item>,
         mut change: impl FnMut(&mut T::Item) + Send + 's,
     ) -> Write<'s, Option<T::Item>> {
-        let editor = self.first_match(id, filter);
-        Write::new(span!(update_item), |InSession(session)| async move {
-            let mut change = |extra: &mut ExtraItem<T>| change(&mut extra.item);
-            let update = PlannedUpdate(|editor: &ExtrasEditor<T>, found: &mut FoundExtras<T>| {
-                editor.plan_update(found, &mut change)
-            });
-            let changed = editor.change_first(update, session).await?;
-            Ok(changed.map(|(extra, _)| extra.item))
-        })
+        let change = move |extra: &mut ExtraItem<T>| change(&mut extra.item);
+        self.first_match(id, filter).update(Box::new(change))
     }
 
     /// An edit of the parent's first item that matches.
@@ -136,5 +129,20 @@ impl<T: Outlier> Outliers<T> {
                 ..Query::of(filter)
             },
         }
+    }
+}
+
+impl ParentEditor {
+    fn update<T: Outlier>(
+        self,
+        mut change: Change<'_, ExtraItem<T>>,
+    ) -> Write<'_, Option<T::Item>> {
+        Write::new(span!(update_item), |InSession(session)| async move {
+            let plan = &mut |editor: &ExtrasEditor<T>, found: &mut FoundExtras<T>| {
+                editor.plan_update(found, &mut change)
+            };
+            let changed = self.change_first(ItemEdit::Update(plan), session).await?;
+            Ok(changed.map(|(extra, _)| extra.item))
+        })
     }
 }

@@ -20,7 +20,10 @@ use crate::{
     outlier::{
         IdRef, Outlier, Outliers, command::changed_fields::FieldChange, parent_handle::ParentHandle,
     },
-    write::engine::{TRIES, pause},
+    write::{
+        edit::Change,
+        engine::{TRIES, pause},
+    },
 };
 
 impl<T: Outlier> Outliers<T> {
@@ -70,17 +73,20 @@ impl<T: Outlier> Outliers<T> {
         id: IdRef<'_, T>,
         change: impl FnMut(&mut T) + Send + 's,
     ) -> Write<'s, bool> {
-        let parent = self.parent(id);
-        Write::new(span!(update), |InSession(session)| {
-            parent.update(change, session)
-        })
+        self.parent(id).update(Box::new(change))
     }
 }
 
 impl ParentHandle {
-    async fn update<T: Outlier>(
+    fn update<T: Outlier>(self, mut change: Change<'_, T>) -> Write<'_, bool> {
+        Write::new(span!(update), |InSession(session)| async move {
+            self.change(&mut *change, session).await
+        })
+    }
+
+    async fn change<T: Outlier>(
         self,
-        mut change: impl FnMut(&mut T) + Send,
+        change: &mut (dyn FnMut(&mut T) + Send),
         mut session: Option<&mut ClientSession>,
     ) -> Result<bool> {
         let target = self.parent();
@@ -89,7 +95,7 @@ impl ParentHandle {
             let read = target.pipeline(self.scope.without_items()).read_latest();
             let read: Vec<RawDocumentBuf> = read.rows(session.as_deref_mut()).await?;
             let read = read.first().ok_or_else(|| self.error(Kind::NoParent))?;
-            let changes = self.plan_changes(read, &mut change)?;
+            let changes = self.plan_changes(read, change)?;
             if changes.iter().all(|field| !field.is_changed()) {
                 return Ok(false);
             }
@@ -108,7 +114,7 @@ impl ParentHandle {
     fn plan_changes<T: Outlier>(
         &self,
         read: &RawDocument,
-        change: &mut (impl FnMut(&mut T) + Send),
+        change: &mut (dyn FnMut(&mut T) + Send),
     ) -> Result<Vec<FieldChange>> {
         let stored = self.stored_fields(read)?;
         let raw = bytes::write(&stored).map_err(|refusal| self.unwritten(refusal))?;

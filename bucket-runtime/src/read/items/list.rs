@@ -4,19 +4,15 @@ use std::ops::Range;
 
 use bucket_core::{
     error::Kind,
-    protocol::query::{ItemPosition, MAX_NEIGHBOURS, Query, QueryStart},
+    protocol::query::{ItemPosition, MAX_NEIGHBOURS, Query, QueryStart, WholeRead},
     schema::spec::BucketSpec,
-    server::{read::cursor::DocumentCursor, target::OwnedTarget},
+    server::target::{OwnedTarget, Target},
     value::{
         fingerprint::{fingerprint, of_elements},
         number::whole_in,
     },
 };
-use mongodb::{
-    ClientSession,
-    bson::{RawDocument, doc},
-};
-use serde::de::DeserializeOwned;
+use mongodb::bson::{Document, RawDocument, doc};
 
 use super::{place::RowSource, token::ItemToken};
 use crate::Result;
@@ -120,15 +116,15 @@ impl RowSource for ItemList {
         self
     }
 
-    async fn rows<'s, R: DeserializeOwned>(
-        &self,
-        query: &Query,
-        start: Option<&QueryStart>,
-        session: Option<&'s mut ClientSession>,
-    ) -> Result<DocumentCursor<'s, R>> {
-        let scope = self.target.scope.as_ref();
-        let whole = query.whole_buckets(self.spec, scope, start);
-        let unwound = || query.pipeline(self.spec, scope, start);
-        self.target.borrow().items(whole, unwound, session).await
+    fn target(&self) -> Target<'_> {
+        self.target.borrow()
+    }
+
+    fn whole(&self, query: &Query, start: Option<&QueryStart>) -> Option<WholeRead> {
+        query.whole_buckets(self.spec, self.target.scope.as_ref(), start)
+    }
+
+    fn unwound(&self, query: &Query, start: Option<&QueryStart>) -> Vec<Document> {
+        query.pipeline(self.spec, self.target.scope.as_ref(), start)
     }
 }

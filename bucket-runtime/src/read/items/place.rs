@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 
 use bucket_core::{
-    protocol::query::{ItemPosition, MAX_NEIGHBOURS, NeighbourSide, Query, QueryStart},
-    server::read::cursor::DocumentCursor,
+    protocol::query::{ItemPosition, MAX_NEIGHBOURS, NeighbourSide, Query, QueryStart, WholeRead},
+    server::{read::cursor::DocumentCursor, target::Target},
 };
 use mongodb::{
     ClientSession,
-    bson::{RawDocument, RawDocumentBuf},
+    bson::{Document, RawDocument, RawDocumentBuf},
 };
 use serde::de::DeserializeOwned;
 
@@ -78,13 +78,26 @@ impl ReadPlace {
 pub(crate) trait RowSource: Sync {
     fn list(&self) -> &ItemList;
 
-    /// The items that a query gives, from a start on, each in a row of its own.
-    fn rows<'s, R: DeserializeOwned>(
-        &self,
-        query: &Query,
-        start: Option<&QueryStart>,
-        session: Option<&'s mut ClientSession>,
-    ) -> impl Future<Output = Result<DocumentCursor<'s, R>>> + Send;
+    /// The collection, and the key if the list is of one.
+    fn target(&self) -> Target<'_>;
+
+    /// The whole documents that hold what a query gives from a start on, if they can be read.
+    fn whole(&self, query: &Query, start: Option<&QueryStart>) -> Option<WholeRead>;
+
+    /// The pipeline that has the server unwind what a query gives, each item in a row of its own.
+    fn unwound(&self, query: &Query, start: Option<&QueryStart>) -> Vec<Document>;
+}
+
+/// The items that a query gives, from a start on, each in a row of its own.
+pub(crate) async fn rows<'s, R: DeserializeOwned>(
+    source: &dyn RowSource,
+    query: &Query,
+    start: Option<&QueryStart>,
+    session: Option<&'s mut ClientSession>,
+) -> Result<DocumentCursor<'s, R>> {
+    let whole = source.whole(query, start);
+    let unwound = || source.unwound(query, start);
+    source.target().items(whole, unwound, session).await
 }
 
 /// The rows from a position on, and the row of the item next to it, if the read before gave that
@@ -93,7 +106,7 @@ pub(crate) trait RowSource: Sync {
 /// The first command assumes that no item before the position was removed, and asks for the item
 /// next to it as well. If another item is there now, the position is searched in its bucket.
 pub(crate) async fn resume<'s, R: DeserializeOwned>(
-    source: &impl RowSource,
+    source: &dyn RowSource,
     mut position: ItemPosition,
     mut session: Option<&'s mut ClientSession>,
 ) -> Result<(DocumentCursor<'s, R>, Option<RawDocumentBuf>)> {
@@ -103,20 +116,20 @@ pub(crate) async fn resume<'s, R: DeserializeOwned>(
     loop {
         let start = position.start(newest_first);
         let query = list.query.resumed_at(&position);
-        let mut rows = source.rows(&query, Some(&start), session).await?;
+        let mut found = rows(source, &query, Some(&start), session).await?;
         let Some(neighbour) = position.neighbour() else {
-            return Ok((rows, None));
+            return Ok((found, None));
         };
-        let first = rows.peek().await?;
+        let first = found.peek().await?;
         let is_beside = first.is_some_and(|row| {
             is_of(row, &position.bucket) && list.numbered_element(row) == Some(neighbour)
         });
         if is_beside {
             let is_given = position.is_given(newest_first);
-            let neighbour = is_given.then(|| rows.take_peeked()).flatten();
-            return Ok((rows, neighbour));
+            let neighbour = is_given.then(|| found.take_peeked()).flatten();
+            return Ok((found, neighbour));
         }
-        session = rows.into_session();
+        session = found.into_session();
         let elements = elements_of_bucket(source, &position.bucket, session.as_deref_mut());
         position = position.find_among(&elements.await?, newest_first);
         searches += 1;
@@ -128,7 +141,7 @@ pub(crate) async fn resume<'s, R: DeserializeOwned>(
 
 /// The items of a bucket that the query would give.
 async fn elements_of_bucket(
-    source: &impl RowSource,
+    source: &dyn RowSource,
     bucket: &str,
     session: Option<&mut ClientSession>,
 ) -> Result<Vec<(u32, u32)>> {
@@ -138,11 +151,11 @@ async fn elements_of_bucket(
     };
     let list = source.list();
     let query = list.query.of_all_matches();
-    let rows = source.rows(&query, Some(&start), session).await?;
-    let rows: Vec<RawDocumentBuf> = rows.rest().await?;
+    let found = rows(source, &query, Some(&start), session).await?;
+    let found: Vec<RawDocumentBuf> = found.rest().await?;
     // The rows of another bucket, which come first if the bucket is gone, do not count.
-    let rows = rows.iter().filter(|row| is_of(row, bucket));
-    Ok(rows.filter_map(|row| list.numbered_element(row)).collect())
+    let found = found.iter().filter(|row| is_of(row, bucket));
+    Ok(found.filter_map(|row| list.numbered_element(row)).collect())
 }
 
 /// Whether a row is an item of the bucket with this id.

@@ -15,7 +15,7 @@ use mongodb::{
 
 use super::{
     list::{ItemList, ReadStart},
-    place::{ReadPlace, RowSource, resume},
+    place::{ReadPlace, resume, rows},
     stream::{BucketCursor, ItemForm},
 };
 use crate::{Result, read::stored_bucket::next_bucket_and};
@@ -43,8 +43,8 @@ impl<'s, T: Send + 'static> ItemRows<'s, T> {
         let (cursor, neighbour) = match &start.position {
             Some(position) => resume(&*list, position.clone(), session).await?,
             None => {
-                let rows = list.rows(&list.query, start.bucket.as_ref(), session);
-                (rows.await?, None)
+                let all = rows(&*list, &list.query, start.bucket.as_ref(), session);
+                (all.await?, None)
             }
         };
         let reader: ItemReader<'s, E> = ItemReader {

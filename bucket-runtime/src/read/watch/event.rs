@@ -19,13 +19,10 @@ use bucket_core::{
         key::Key,
         spec::{BucketSpec, OutlierSpec},
     },
-    server::target::Target,
+    server::{target::Target, watch::Event},
     value::{bytes, shell::shell},
 };
-use mongodb::{
-    bson::{Bson, Document},
-    change_stream::event::{ChangeStreamEvent, OperationType, UpdateDescription},
-};
+use mongodb::bson::{Bson, Document};
 
 use crate::{Bucket, Result, read::stored_bucket::StoredBucket};
 
@@ -58,13 +55,11 @@ impl AppendMarks {
     }
 
     /// Whether an update appended what it shows of the array.
-    fn is_append(self, update: &UpdateDescription) -> bool {
-        let updated = &update.updated_fields;
-        let is_cut = (update.truncated_arrays.as_ref()).is_some_and(|arrays| !arrays.is_empty());
-        let is_unset = update.removed_fields.iter().any(|name| name == self.mark);
+    fn is_append(self, event: &Event, updated: &Document) -> bool {
+        let is_unset = event.removed().any(|name| name == self.mark);
         let is_marked = (is_unset || updated.contains_key(self.mark)) == self.is_of_bucket;
         let may_be_rest = self.is_of_bucket && updated.contains_key(self.items);
-        !is_cut && is_marked && !may_be_rest
+        !event.has_cut() && is_marked && !may_be_rest
     }
 }
 
@@ -74,52 +69,33 @@ impl AppendMarks {
 /// An append is either an insert, or an update that sets elements of the array and has the mark. A
 /// removal shortens the array; the event shows it as the whole array, as a truncation, or as the
 /// whole document (`replace`), depending on which is the shortest.
-pub fn appended(marks: AppendMarks, event: ChangeStreamEvent<Document>) -> (usize, Vec<Bson>) {
-    match event.operation_type {
-        OperationType::Insert => {
-            let document = event.full_document.unwrap_or_default();
-            (0, take_array(document, marks.items))
-        }
-        OperationType::Update => match event.update_description {
-            Some(update) if marks.is_append(&update) => {
-                let updated = update.updated_fields;
-                match updated.contains_key(marks.items) {
-                    true => (0, take_array(updated, marks.items)),
-                    false => set_elements(updated, marks.items),
-                }
+pub fn appended(marks: AppendMarks, event: &Event) -> (usize, Vec<Bson>) {
+    match (event.operation(), event.inserted(), event.updated()) {
+        ("insert", Some(document), _) => (0, array(document, marks.items)),
+        ("update", _, Some(updated)) if marks.is_append(event, updated) => {
+            match updated.contains_key(marks.items) {
+                true => (0, array(updated, marks.items)),
+                false => set_elements(updated, marks.items),
             }
-            _ => (0, Vec::new()),
-        },
+        }
         _ => (0, Vec::new()),
     }
 }
 
 /// The items that an event appended to a bucket, read as those of a bucket that holds no others.
-pub(crate) fn appended_items<T: Bucket>(
-    target: Target<'_>,
-    event: ChangeStreamEvent<Document>,
-) -> Result<Vec<T>> {
-    let id = document_id(&event);
-    let inserted = event.full_document.clone();
+pub(crate) fn appended_items<T: Bucket>(target: Target<'_>, event: &Event) -> Result<Vec<T>> {
+    let id = event.document_id();
     let (_, elements) = appended(AppendMarks::of_buckets(&T::SPEC), event);
     if elements.is_empty() {
         return Ok(Vec::new());
     }
     // The event of an update repeats no field of the key.
-    let known = inserted.or_else(|| target.key_fields());
+    let known = event.inserted().cloned().or_else(|| target.key_fields());
     let known = known.or_else(|| key_fields_of::<T>(id.as_str()?));
     let mut fields = known.ok_or_else(|| target.error(Kind::NoKeyInId(shell(&id))))?;
     fields.insert("_id", id);
     let bucket = bucket::<T>(target, fields, elements)?;
     Ok(bucket.expect_key(target)?.into_items())
-}
-
-/// The `_id` of the document that an event is about.
-pub fn document_id(event: &ChangeStreamEvent<Document>) -> Bson {
-    let key = event.document_key.as_ref();
-    key.and_then(|key| key.get("_id"))
-        .cloned()
-        .unwrap_or(Bson::Null)
 }
 
 /// The key fields of the bucket with this id.
@@ -150,22 +126,22 @@ pub fn bucket<T: Bucket>(
     bytes::read(&bytes).map_err(|error| unreadable().with_driver(error))
 }
 
-fn take_array(mut document: Document, name: &str) -> Vec<Bson> {
-    match document.remove(name) {
-        Some(Bson::Array(items)) => items,
-        _ => Vec::new(),
-    }
+fn array(document: &Document, name: &str) -> Vec<Bson> {
+    document.get_array(name).cloned().unwrap_or_default()
 }
 
 /// The values that an update set at `items.7`, `items.8` …, and the index of the first.
-fn set_elements(updated: Document, name: &str) -> (usize, Vec<Bson>) {
+fn set_elements(updated: &Document, name: &str) -> (usize, Vec<Bson>) {
     let index = |path: &str| -> Option<usize> {
         let index = path.strip_prefix(name)?.strip_prefix('.')?;
         index.parse().ok()
     };
     let updated = updated.into_iter();
-    let mut set = Vec::from_iter(updated.filter_map(|(path, item)| Some((index(&path)?, item))));
+    let mut set = Vec::from_iter(updated.filter_map(|(path, item)| Some((index(path)?, item))));
     set.sort_unstable_by_key(|(index, _)| *index);
     let first = set.first().map_or(0, |(index, _)| *index);
-    (first, set.into_iter().map(|(_, item)| item).collect())
+    (
+        first,
+        set.into_iter().map(|(_, item)| item.clone()).collect(),
+    )
 }

@@ -9,7 +9,7 @@ use bucket_core::{
 };
 use mongodb::ClientSession;
 
-use super::{found::FoundItems, protocol::Editor, sweep::Sweep};
+use super::{Change, found::FoundItems, protocol::Editor, sweep::Sweep};
 use crate::{Bucket, Buckets, Error, KeyRef, call::Call, write::engine::Engine};
 
 impl<T: Bucket> Buckets<T> {
@@ -54,7 +54,8 @@ impl<T: Bucket> Buckets<T> {
         filter: Filter<T>,
         change: impl FnMut(&mut T) + Send + 's,
     ) -> WriteMany<'s> {
-        update_items(self.engine(), Some(self.scope(key).key), filter, change)
+        let key = Some(self.scope(key).key);
+        update_items(self.engine(), key, filter, Box::new(change))
     }
 
     /// Changes all items that match, of all keys, in the order of the buckets' ids. Otherwise like
@@ -65,7 +66,7 @@ impl<T: Bucket> Buckets<T> {
         filter: Filter<T>,
         change: impl FnMut(&mut T) + Send + 's,
     ) -> WriteMany<'s> {
-        update_items(self.engine(), None, filter, change)
+        update_items(self.engine(), None, filter, Box::new(change))
     }
 
     /// Removes all items of a key that match, and returns how many. Items that the struct cannot
@@ -116,11 +117,11 @@ fn update_items<'s, T: Bucket>(
     engine: Engine,
     scope: Option<KeyScope>,
     filter: Filter<T>,
-    mut change: impl FnMut(&mut T) + Send + 's,
+    mut change: Change<'s, T>,
 ) -> WriteMany<'s> {
     Call::new(span!(update_items), move |settings| async move {
         let mut sweep = Sweep::new(engine, scope, filter, settings);
-        let plan = |editor: &Editor<T>, found: &mut FoundItems<T>| {
+        let plan = &mut |editor: &Editor<T>, found: &mut FoundItems<T>| {
             let (change, items) = editor.plan_update(found, &mut change)?;
             Ok((change, count_changed(&items)))
         };

@@ -13,7 +13,7 @@ use mongodb::{
 
 use super::{
     found::FoundItems,
-    step::{Planned, Step},
+    step::{Plan, Step},
 };
 use crate::{
     Bucket, Result,
@@ -63,7 +63,7 @@ impl<T: Bucket> Editor<T> {
     /// planned with that, one for each item.
     pub(crate) async fn change<O>(
         self,
-        mut plan: impl FnMut(&Self, &mut FoundItems<T>) -> Result<Planned<O>>,
+        plan: Plan<'_, T, O>,
         mut session: Option<&mut ClientSession>,
     ) -> Result<Vec<O>> {
         for tries in 0..TRIES {
@@ -92,7 +92,7 @@ impl<T: Bucket> Editor<T> {
 
     /// Reads the matching items of one bucket, and changes nothing.
     pub(crate) async fn read(self, session: Option<&mut ClientSession>) -> Result<Vec<T>> {
-        let plan = |editor: &Self, found: &mut FoundItems<T>| {
+        let plan = &mut |editor: &Self, found: &mut FoundItems<T>| {
             Ok((None, found.take_matches(&editor.reader)?))
         };
         self.change(plan, session).await

@@ -20,10 +20,9 @@ use mongodb::{
 use serde::de::IgnoredAny;
 
 use super::{
-    found::FoundItems,
     many::{EditManyError, EditProgress, SweepSettings},
     protocol::{Editor, Selection},
-    step::Planned,
+    step::Plan,
 };
 use crate::{
     Bucket, Error, Result,
@@ -73,14 +72,11 @@ impl<'s, T: Bucket> Sweep<'s, T> {
     /// Removes the items.
     pub(super) async fn remove(&mut self) -> Result<()> {
         self.drop_whole_windows().await?;
-        self.run(Editor::plan_unread_removal).await
+        self.run(&mut Editor::plan_unread_removal).await
     }
 
     /// Changes each bucket that holds a match as `plan` says.
-    pub(super) async fn run<O>(
-        &mut self,
-        mut plan: impl FnMut(&Editor<T>, &mut FoundItems<T>) -> Result<Planned<O>>,
-    ) -> Result<()> {
+    pub(super) async fn run<O>(&mut self, plan: Plan<'_, T, O>) -> Result<()> {
         while let Some((id, scope)) = self.next_bucket().await? {
             let reader = Reader {
                 server: self.engine.server.clone(),
@@ -88,7 +84,7 @@ impl<'s, T: Bucket> Sweep<'s, T> {
             };
             let bucket = Selection::OfBucket(id);
             let editor = Editor::new(reader, self.query.clone(), bucket);
-            let done = editor.change(&mut plan, self.session()).await;
+            let done = editor.change(plan, self.session()).await;
             self.note(done.map(|done| done.len()))?;
         }
         Ok(())

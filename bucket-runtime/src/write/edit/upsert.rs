@@ -201,8 +201,9 @@ pub(crate) async fn replace_by_identity<T: Bucket>(
 ) -> Result<bool> {
     let query = Query::of_identity(field, element);
     let editor = Editor::<T>::new(reader, query, Selection::First);
-    let plan =
-        |editor: &Editor<T>, found: &mut FoundItems<T>| editor.plan_replacement(found, element);
+    let plan = &mut |editor: &Editor<T>, found: &mut FoundItems<T>| {
+        editor.plan_replacement(found, element)
+    };
     let replaced = editor.change(plan, session).await?;
     Ok(!replaced.is_empty())
 }

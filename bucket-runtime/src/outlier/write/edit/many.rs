@@ -3,14 +3,14 @@
 use bucket_core::{protocol::filter::Filter, server::call::span};
 
 use super::{
-    plan::{PlannedRemoval, PlannedUpdate},
+    plan::ItemEdit,
     protocol::{ExtrasEditor, FoundExtras, ParentEditor},
 };
 use crate::{
     call::Call,
     outlier::{IdRef, Outlier, Outliers, extra::ExtraItem, parent_handle::ParentHandle},
     write::edit::{
-        Editor, Sweep,
+        Change, Editor, Sweep,
         many::{SweepSettings, WriteMany, count_changed},
     },
 };
@@ -61,17 +61,8 @@ impl<T: Outlier> Outliers<T> {
         filter: Filter<T::Item>,
         mut change: impl FnMut(&mut T::Item) + Send + 's,
     ) -> WriteMany<'s> {
-        let (parent, filter) = (self.parent(id), Filter::of(filter.node));
-        Call::new(span!(update_items), |settings| async move {
-            let (editor, mut sweep) = parent.all_matches::<T>(filter, settings);
-            let mut change = |extra: &mut ExtraItem<T>| change(&mut extra.item);
-            let update = PlannedUpdate(|editor: &ExtrasEditor<T>, found: &mut FoundExtras<T>| {
-                let (change, items) = editor.plan_update(found, &mut change)?;
-                Ok((change, count_changed(&items)))
-            });
-            let done = editor.change_all(update, &mut sweep).await;
-            sweep.finish(done)
-        })
+        let change = move |extra: &mut ExtraItem<T>| change(&mut extra.item);
+        (self.parent(id)).update_items::<T>(Filter::of(filter.node), Box::new(change))
     }
 
     /// Removes all items of a parent that match, and returns how many. Items that cannot be read
@@ -108,7 +99,7 @@ impl<T: Outlier> Outliers<T> {
         let (parent, filter) = (self.parent(id), Filter::of(filter.node));
         Call::new(span!(remove_items), |settings| async move {
             let (editor, mut sweep) = parent.all_matches::<T>(filter, settings);
-            let removal = PlannedRemoval::<T, _>(Editor::plan_unread_removal);
+            let removal = ItemEdit::<T, _>::Removal(Editor::plan_unread_removal);
             let done = editor.change_all(removal, &mut sweep).await;
             sweep.finish(done)
         })
@@ -116,6 +107,22 @@ impl<T: Outlier> Outliers<T> {
 }
 
 impl ParentHandle {
+    fn update_items<'s, T: Outlier>(
+        self,
+        filter: Filter<ExtraItem<T>>,
+        mut change: Change<'s, ExtraItem<T>>,
+    ) -> WriteMany<'s> {
+        Call::new(span!(update_items), |settings| async move {
+            let (editor, mut sweep) = self.all_matches::<T>(filter, settings);
+            let plan = &mut |editor: &ExtrasEditor<T>, found: &mut FoundExtras<T>| {
+                let (change, items) = editor.plan_update(found, &mut change)?;
+                Ok((change, count_changed(&items)))
+            };
+            let done = (editor.change_all(ItemEdit::Update(plan), &mut sweep)).await;
+            sweep.finish(done)
+        })
+    }
+
     /// An edit of all items that match, and the sweep of the extras among them.
     fn all_matches<T: Outlier>(
         self,

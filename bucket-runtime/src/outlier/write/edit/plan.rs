@@ -6,59 +6,44 @@ use futures_util::future::BoxFuture;
 use mongodb::ClientSession;
 
 use super::protocol::{Edited, ExtrasEditor, FoundExtras, ItemPlace, ParentEditor};
-use crate::{Result, outlier::Outlier, write::edit::Planned};
+use crate::{
+    Result,
+    outlier::{Outlier, extra::ExtraItem},
+    write::edit::{Plan, Planned},
+};
 
 /// A change of items, wherever they are.
-pub(super) trait ItemEdit<T: Outlier, O>: Send {
+pub(super) enum ItemEdit<'p, T: Outlier, O> {
+    /// Items change, and stay where they are.
+    Update(Plan<'p, ExtraItem<T>, O>),
+    /// Items go.
+    Removal(PlanRemoval<T, O>),
+}
+
+/// Plans a removal, in any task.
+type PlanRemoval<T, O> = fn(&ExtrasEditor<T>, &mut FoundExtras<T>) -> Result<Planned<O>>;
+
+impl<T: Outlier, O: Send + 'static> ItemEdit<'_, T, O> {
     /// Changes the matching items of one document.
-    fn edit(
-        &mut self,
-        editor: &ParentEditor,
-        place: &ItemPlace,
-        session: Option<&mut ClientSession>,
-    ) -> impl Future<Output = Result<Edited<O>>> + Send;
-}
-
-/// Items change, and stay where they are.
-pub(super) struct PlannedUpdate<P>(pub(super) P);
-
-/// Items go.
-pub(super) struct PlannedRemoval<T: Outlier, O>(
-    pub(super) fn(&ExtrasEditor<T>, &mut FoundExtras<T>) -> Result<Planned<O>>,
-);
-
-impl<T, O, P> ItemEdit<T, O> for PlannedUpdate<P>
-where
-    T: Outlier,
-    O: Send,
-    P: FnMut(&ExtrasEditor<T>, &mut FoundExtras<T>) -> Result<Planned<O>> + Send,
-{
-    async fn edit(
+    pub(super) async fn edit(
         &mut self,
         editor: &ParentEditor,
         place: &ItemPlace,
         session: Option<&mut ClientSession>,
     ) -> Result<Edited<O>> {
-        editor.change(place, &mut self.0, session).await
-    }
-}
-
-impl<T: Outlier, O: Send + 'static> ItemEdit<T, O> for PlannedRemoval<T, O> {
-    async fn edit(
-        &mut self,
-        editor: &ParentEditor,
-        place: &ItemPlace,
-        session: Option<&mut ClientSession>,
-    ) -> Result<Edited<O>> {
+        let plan = match self {
+            Self::Update(plan) => return editor.change(place, *plan, session).await,
+            Self::Removal(plan) => plan,
+        };
         let is_own = matches!(place, ItemPlace::Own);
         match editor.parent.scope.spec.total.filter(|_| !is_own) {
-            None => editor.change(place, self.0, session).await,
+            None => editor.change(place, plan, session).await,
             Some(total) => {
                 let remove = RemoveCountedExtras {
                     editor: editor.clone(),
                     place: place.clone(),
                     total,
-                    plan: self.0,
+                    plan: *plan,
                 };
                 transaction::run_in(&editor.parent.collections.parents, remove, session).await
             }
@@ -71,7 +56,7 @@ struct RemoveCountedExtras<T: Outlier, O> {
     editor: ParentEditor,
     place: ItemPlace,
     total: &'static str,
-    plan: fn(&ExtrasEditor<T>, &mut FoundExtras<T>) -> Result<Planned<O>>,
+    plan: PlanRemoval<T, O>,
 }
 
 impl<T: Outlier, O: Send + 'static> Attempt for RemoveCountedExtras<T, O> {
@@ -80,9 +65,8 @@ impl<T: Outlier, O: Send + 'static> Attempt for RemoveCountedExtras<T, O> {
     fn attempt<'s>(&'s self, session: &'s mut ClientSession) -> BoxFuture<'s, Result<Edited<O>>> {
         Box::pin(async move {
             let ParentEditor { parent, .. } = &self.editor;
-            let removed = self
-                .editor
-                .change(&self.place, self.plan, Some(&mut *session));
+            let plan = &mut self.plan.clone();
+            let removed = (self.editor).change(&self.place, plan, Some(&mut *session));
             let removed = removed.await?;
             if !removed.values.is_empty() {
                 let count = -(removed.values.len() as i64);

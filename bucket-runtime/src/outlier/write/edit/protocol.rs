@@ -22,7 +22,7 @@ use crate::{
     outlier::{Outlier, command::OwnItems, extra::ExtraItem, parent_handle::ParentHandle},
     read::reader::Reader,
     write::{
-        edit::{Editor, FoundItems, ItemChange, Planned, Selection, Sweep},
+        edit::{Editor, FoundItems, ItemChange, Plan, Selection, Sweep},
         engine::{TRIES, pause},
     },
 };
@@ -54,9 +54,9 @@ pub(super) struct Edited<O> {
 
 impl ParentEditor {
     /// Changes the first item that matches, in the order of the parent's items.
-    pub(super) async fn change_first<T: Outlier, O>(
+    pub(super) async fn change_first<T: Outlier, O: Send + 'static>(
         &self,
-        mut edit: impl ItemEdit<T, O>,
+        mut edit: ItemEdit<'_, T, O>,
         mut session: Option<&mut ClientSession>,
     ) -> Result<Option<O>> {
         let own = edit.edit(self, &ItemPlace::Own, session.as_deref_mut());
@@ -74,9 +74,9 @@ impl ParentEditor {
     }
 
     /// Changes all items that match, one document after the other.
-    pub(super) async fn change_all<T: Outlier, O>(
+    pub(super) async fn change_all<T: Outlier, O: Send + 'static>(
         &self,
-        mut edit: impl ItemEdit<T, O>,
+        mut edit: ItemEdit<'_, T, O>,
         sweep: &mut Sweep<'_, ExtraItem<T>>,
     ) -> Result<()> {
         let own = edit.edit(self, &ItemPlace::Own, sweep.session());
@@ -99,7 +99,7 @@ impl ParentEditor {
     pub(super) async fn change<T: Outlier, O>(
         &self,
         place: &ItemPlace,
-        plan: impl FnMut(&ExtrasEditor<T>, &mut FoundExtras<T>) -> Result<Planned<O>>,
+        plan: Plan<'_, ExtraItem<T>, O>,
         session: Option<&mut ClientSession>,
     ) -> Result<Edited<O>> {
         match place {
@@ -118,7 +118,7 @@ impl ParentEditor {
     /// Changes the matching items of the parent's array.
     async fn change_own<T: Outlier, O>(
         &self,
-        mut plan: impl FnMut(&ExtrasEditor<T>, &mut FoundExtras<T>) -> Result<Planned<O>>,
+        plan: Plan<'_, ExtraItem<T>, O>,
         mut session: Option<&mut ClientSession>,
     ) -> Result<Edited<O>> {
         let editor = self.editor::<T>(&self.parent.collections.parents, Selection::First);
