@@ -112,7 +112,8 @@ mod tests {
             let next = || next.lock().expect("no panic").next();
             while let Some(safeguard) = next() {
                 let failure = |seed| simulator.run(seed, Some(safeguard), Keep::Nothing).failure;
-                let mut seeds = safeguard.first_seed()..40_000;
+                let first = safeguard.first_seed();
+                let mut seeds = (first..40_000).chain(0..first);
                 let missed = seeds.find_map(|seed| Some((seed, failure(seed)?)));
                 let (seed, failure) =
                     missed.unwrap_or_else(|| panic!("{safeguard:?} is not missed"));

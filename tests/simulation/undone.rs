@@ -91,11 +91,13 @@ impl Safeguard {
         Self::NoLateCopies,
     ];
 
-    /// Where a search for a schedule that needs it begins: shortly before the first one, if that takes long.
+    /// The first seed whose schedule needs it, where the search from 0 takes minutes. A change of the engine or of the
+    /// schedules moves it: then the search goes on from here, the test prints the new seed, and that belongs here.
     pub fn first_seed(self) -> u64 {
         match self {
-            Self::FirstItems => 3000,
-            Self::SecondLook => 2300,
+            Self::SecondLook => 3333,
+            Self::FirstItems => 3609,
+            Self::NewKeys => 6186,
             _ => 0,
         }
     }
