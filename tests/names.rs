@@ -200,3 +200,28 @@ fn a_private_items_comment_is_read_without_its_neighbours() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// The lines of text that the docs of a call may have; a page of the guide has the rest.
+const CALL_LINES: usize = 20;
+
+#[test]
+fn the_docs_of_a_call_fit_on_a_screen() {
+    let files = ["bucket-runtime", "bucket-ops"].map(|package| sources(&of_package(package)));
+    let mut wrong = Vec::new();
+    for file in files.iter().flatten() {
+        let (mut lines, mut is_code) = (0, false);
+        for line in fs::read_to_string(file).unwrap().lines().map(str::trim) {
+            if line.starts_with("/// ```") {
+                is_code = !is_code;
+            } else if line.starts_with("///") {
+                lines += usize::from(!is_code && line != "///");
+            } else if !line.starts_with("#[") {
+                if line.starts_with("pub fn ") && lines > CALL_LINES {
+                    wrong.push(format!("{}: {lines} lines: {line}", file.display()));
+                }
+                lines = 0;
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

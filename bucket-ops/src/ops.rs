@@ -184,16 +184,13 @@ impl<T: Bucket> Ops<T> {
     /// [`stored_capacity`](bucket_runtime::action::OpenBuckets::stored_capacity) a program of
     /// either version can open them.
     ///
-    /// Items keep their order. Full buckets stay as they are, and so do larger ones if the capacity
-    /// is lowered; open ones are sealed as they are, so each key goes on with a new bucket. To
-    /// divide all items anew, or to change the capacity while no program may pause, use
-    /// [`migrate_from`](Self::migrate_from). A collection that has the struct's
-    /// [validator](bucket_runtime::Bucket::validator) at another capacity gets the new one.
+    /// Full buckets stay as they are; open ones are sealed, so each key goes on with a new bucket.
+    /// To divide all items anew, or while no program may pause, use
+    /// [`migrate_from`](Self::migrate_from). A validator of the struct's gets the new capacity.
     ///
-    /// Some ten round trips, two of which pass over the collection, and one that creates the index
-    /// under another name. Appends are refused meanwhile; a collection that has the capacity takes
-    /// one round trip. Do not load (`append_many`, `import_flat`) meanwhile: whole buckets are
-    /// planned before they are written, with the old size.
+    /// Some ten round trips, two of which pass over the collection, and one that creates an index;
+    /// one if the collection has the capacity. Appends are refused meanwhile. Do not load
+    /// (`append_many`, `import_flat`) meanwhile: loads plan whole buckets, with the old size.
     ///
     /// After a dropped future or a killed program call it again, which finishes the change; until
     /// then appends and openings are refused with
@@ -221,56 +218,25 @@ impl<T: Bucket> Ops<T> {
     }
 
     /// Moves the items of another struct's collection, in the same database, into this one: for
-    /// what cannot [change in place](bucket_runtime::guide::versions), such as the key, the ordinal
-    /// or the windows. The closure makes each item; its key, time and everything else may be new.
-    /// The old collection does not change. With `impl From<OldTrade> for Trade` name the old
-    /// struct, which the compiler cannot infer:
-    /// `Ops::<Trade>::of(&db).migrate_from::<OldTrade>(Trade::from)`.
+    /// what cannot change in place, such as the key, the ordinal or the windows. The closure makes
+    /// each item; its key, time and everything else may be new. The old collection does not change.
     ///
-    /// The old program may append meanwhile: the call follows the change stream, and stores what is
-    /// appended to buckets that it has copied. With [`until`](crate::action::Migrate::until) it
-    /// follows the writers until your future says that they are replaced; without, until everything
-    /// is copied. The items of a new key are in the order of the old buckets' ids, and within a
-    /// bucket in the order in which they were appended; what is appended while the call runs comes
-    /// after the items that were copied before. So the items of an old key, or window, stay in
-    /// order.
+    /// The old program may append meanwhile, and may not edit or remove what was copied. [The
+    /// guide](bucket_runtime::guide::versions#the-stored-format) says how the call goes on beside
+    /// it, in which order items come, and what is compared at the end.
     ///
-    /// Items that were copied may not be changed or removed until the call is done, and nobody may
-    /// write to the new collection. At the end the call counts the items of the old collection,
-    /// reads the whole new one, and compares the number and a sum over all keys and values with
-    /// those of the items that the closure made.
-    ///
-    /// Round trips: one transaction for each 500 buckets or 4 MB. One command fills its open
-    /// buckets and one inserts the new ones; up to four read the old buckets and what the new
-    /// collection holds (with `{#}` and windows two more per hundred keys or windows, behind a
-    /// `mongos` one for each). Where the server refuses that, since the items of one moment have
-    /// filled earlier buckets, each new bucket takes up to three. Each transaction also records the
-    /// progress in the collection `bucket_progress`, so each item is stored once. After a dropped
-    /// future or a killed program, call it again: it resumes from the record, at the latest when
-    /// the server aborts the transaction that was running (`transactionLifetimeLimitSeconds`, a
-    /// minute by default). To start from the beginning, drop the new collection.
-    ///
-    /// Needs a replica set (one member is enough) or a cluster. A cluster shows an event when every
-    /// shard has written something later, as an idle one does after ten seconds
-    /// (`periodicNoopIntervalSecs`); the call waits for some events.
+    /// Round trips: up to seven for each 500 buckets or 4 MB, in a transaction that also records
+    /// the progress in `bucket_progress`; so it needs a replica set. After a dropped future or a
+    /// killed program, call it again: it resumes. Each item is stored once.
     ///
     /// # Errors
     ///
     /// [`is_key_taken`](bucket_runtime::Error::is_key_taken) if the new collection holds anything
-    /// when the call begins, or when it stores its first items, since another call has ended
-    /// meanwhile; but if it holds exactly the items of the old one, an earlier call has ended, and
-    /// the output is their number;
+    /// but exactly these items, whose number is then the output;
     /// [`is_migrated_item_changed`](bucket_runtime::Error::is_migrated_item_changed);
-    /// [`is_unverified`](bucket_runtime::Error::is_unverified), after which a further call verifies
-    /// again; [`is_deserialize`](bucket_runtime::Error::is_deserialize) for an item that the old
-    /// struct cannot read; those of [`append`](bucket_runtime::Buckets::append) for an item that
-    /// the new one may not hold; [`is_not_unique`](bucket_runtime::Error::is_not_unique) for two
-    /// with the same identity; [`is_history_lost`](bucket_runtime::Error::is_history_lost) if a
-    /// further call comes after the oplog has lost the events since;
-    /// [`is_import_overtaken`](bucket_runtime::Error::is_import_overtaken). What was stored stays.
-    ///
-    /// Two structs with one collection are an error of `cargo build`, not yet of `cargo check`:
-    /// only a build puts both into this function.
+    /// [`is_unverified`](bucket_runtime::Error::is_unverified);
+    /// [`is_import_overtaken`](bucket_runtime::Error::is_import_overtaken), and those of
+    /// [`append`](bucket_runtime::Buckets::append). What was stored stays.
     ///
     /// ```no_run
     /// use bucket_ops::Ops;
@@ -311,13 +277,11 @@ impl<T: Bucket> Ops<T> {
         Migrate::new(self.server.clone(), convert)
     }
 
-    /// Writes the documents of a flat collection, one per item, into buckets: by key, and in the
-    /// order of the items' time. The flat collection does not change. A view or a time series will
-    /// do as well.
+    /// Writes the documents of a flat collection, a view or a time series, one per item, into
+    /// buckets: by key, and in the order of the items' time. The flat collection does not change.
     ///
     /// The flat documents have the struct's fields under their stored names; other fields are left
-    /// out. The server sorts them, on its disk if there are many, so memory stays bounded on both
-    /// sides. In a collection, an index on the key and the time saves the sort.
+    /// out. The server sorts them; an index on the key and the time saves the sort.
     ///
     /// The call continues where an earlier one with the same collections was dropped or killed.
     /// Each command is a transaction that also records the progress in the collection
@@ -336,10 +300,9 @@ impl<T: Bucket> Ops<T> {
     /// [`is_key_taken`](bucket_runtime::Error::is_key_taken) if the buckets already hold one of the
     /// keys, before anything is written; [`is_deserialize`](bucket_runtime::Error::is_deserialize)
     /// for a flat document that is not an item of the struct;
-    /// [`is_import_overtaken`](bucket_runtime::Error::is_import_overtaken). After each of them
-    /// everything written so far stays, and the next call continues from there. After
-    /// [`is_unverified`](bucket_runtime::Error::is_unverified), since the flat collection did not
-    /// stay as it was, it does not.
+    /// [`is_import_overtaken`](bucket_runtime::Error::is_import_overtaken). The next call continues
+    /// after each of them, and not after
+    /// [`is_unverified`](bucket_runtime::Error::is_unverified): the flat collection has changed.
     ///
     /// ```no_run
     /// # use bucket_ops::Ops;

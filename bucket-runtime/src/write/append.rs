@@ -17,35 +17,19 @@ impl<T: Bucket> Buckets<T> {
     /// Appends one item to the open bucket of its key (or of its time window), or opens a bucket
     /// with it.
     ///
-    /// Appends that wait at the same time in this handle and its clones are combined. While a
-    /// command for a key is in flight, further items of the key wait, and the next command carries
-    /// all of them; items of other keys share a command, too. If nothing is in flight, an append is
-    /// sent at once. Each caller gets the result of its own item, and a dropped caller does not
-    /// affect the others. In a session, every append is a command of its own, and so it is in a
-    /// handle that was opened with [`combine(false)`](crate::action::OpenBuckets::combine). At most
-    /// 64 MB of items wait in a handle; a further append waits before it enters the queue.
+    /// Appends that wait at the same time in this handle and its clones [share
+    /// commands](crate::guide::how_it_works#when-it-takes-more-than-one-command), and each caller
+    /// gets the result of its own item. In a session, every append is a command of its own.
     ///
-    /// If the connection breaks while a command is in flight, it is sent once more, and the server
-    /// carries out only what is still missing (on a replica set or a sharded cluster, as with the
-    /// driver's own retryable writes). If that attempt breaks, too, or on a standalone server, the
-    /// items of that command may be stored, and the others in the queue are sent as usual.
-    ///
-    /// Round trips: one. The first item of a further bucket takes three with `{#}` or within a time
-    /// window, but two if this handle has filled the last one, and three with a time ordinal if
-    /// another bucket of the key began at the same moment; each lost race for opening a bucket
-    /// costs one more. A handle remembers the last buckets of ten thousand keys, in some four
-    /// megabytes at most. A key that takes many items a second wants a [larger
-    /// capacity](crate::guide::choosing#the-capacity). In a session it takes one round trip if the
-    /// key has an open bucket, and three if not.
+    /// Round trips: one. The first item of a further bucket may take
+    /// [three](crate::guide::how_it_works#when-it-takes-more-than-one-command), and each lost race
+    /// for opening a bucket one more.
     ///
     /// When this returns `Ok`, the item is stored exactly once, as durably as the handle's write
-    /// concern says; the server's default is a majority of the replica set. With
-    /// `#[bucket(unique)]` it may have been stored [before](crate::Appended::AlreadyThere), and a
-    /// failed call may be repeated without a check; finding the earlier item takes one more round
-    /// trip, and [`append_or_get`](Self::append_or_get) gives it.
-    ///
-    /// A dropped future leaves the item stored or not stored, never a broken bucket. A command that
-    /// was already sent is carried out.
+    /// concern says. With `#[bucket(unique)]` it may have been stored
+    /// [before](crate::Appended::AlreadyThere), which takes one more round trip to see, and a failed
+    /// call may be repeated without a check. A dropped future leaves the item stored or not stored,
+    /// never a broken bucket; a command that was already sent is carried out.
     ///
     /// # Errors
     ///

@@ -26,27 +26,19 @@ impl<T: Outlier> Outliers<T> {
     /// [`Stored`](crate::Appended::Stored); if items are [`unique`](macro@crate::Outlier#unique),
     /// [`AlreadyThere`](crate::Appended::AlreadyThere) for one that the parent or its extras hold.
     ///
-    /// Pushes that wait at the same time in this handle and its clones are combined, as
-    /// [appends](crate::Buckets::append) are: while a command for a parent is in flight, further
-    /// items of the parent wait, and the next command carries all of them; items for the arrays of
-    /// other parents share a command, too. Each caller gets the result of its own item, and an item
-    /// that is refused takes no others with it. In a session, every push has commands of its own.
+    /// Pushes that wait at the same time in this handle and its clones share commands, as
+    /// [appends](crate::Buckets::append) do, and each caller gets the result of its own item. In a
+    /// session, every push has commands of its own.
     ///
     /// Round trips: one to a parent with room, and two to a parent that this handle knows as an
     /// outlier, of which the first looks whether the parent is still there; three when the handle
-    /// learns that, and up to five for an item that opens an extras document. One more if the push
-    /// shared a command with those to other parents, and its parent turned out to have no room.
-    /// With a [total](macro@crate::Outlier#total), three to a parent that the handle knows as an
-    /// outlier, and otherwise two more for an item that goes to the extras; three more to a parent
-    /// that lacks its total.
-    ///
-    /// If items are `unique`: one to a parent with room, and two to one that this handle knows as
-    /// an outlier; five when it learns that, and up to eight for an item that opens an extras
-    /// document. For an item that is there: two if the parent holds it, up to three if its extras
-    /// do. A failed call may be repeated without a check. A total takes three more.
+    /// learns that, and up to five for an item that opens an extras document. [More][trips] with
+    /// a total, or if items are unique; then a failed call may be repeated without a check.
     ///
     /// A dropped future leaves the item stored or not stored. Commands that were already sent are
     /// carried out, and the push goes on if it had begun.
+    ///
+    /// [trips]: crate::guide::outliers#where-an-item-goes
     ///
     /// # Errors
     ///
