@@ -1,20 +1,18 @@
 //! The calls of [`Ops`](crate::Ops) and [`OutlierOps`](crate::OutlierOps) before they are sent,
 //! if they have settings of their own; the others are a [`Call`](bucket_runtime::action::Call).
 
-use bucket_runtime::{__actions, __streams, Bucket, Outlier, Result};
+use bucket_runtime::{__actions, __streams, Bucket, Outlier, ReadStream, Result};
 
+use crate::{
+    archive::import::Imported, import_flat::ImportProgress, outlier::repair::RepairedOutliers,
+    verify::rebuild::RollupProgress,
+};
 pub use crate::{
     archive::{export::Export, import::Import},
     import_flat::ImportFlat,
     migrate::Migrate,
     outlier::repair::RepairOutliers,
     verify::rebuild::RebuildRollups,
-};
-use crate::{
-    archive::{export::ExportStream, import::Imported},
-    import_flat::ImportProgress,
-    outlier::repair::RepairedOutliers,
-    verify::rebuild::RollupProgress,
 };
 
 __actions! {
@@ -26,5 +24,5 @@ __actions! {
 }
 
 __streams! {
-    export: 'c ['c, T: Bucket] Export<'c, T> => ExportStream<'c>;
+    export: 'c ['c, T: Bucket] Export<'c, T> => ReadStream<'c, String>;
 }

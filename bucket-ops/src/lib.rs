@@ -24,7 +24,6 @@ mod verify;
 
 pub use crate::{
     archive::{
-        export::ExportStream,
         import::Imported,
         refused_line::{RefusedLine, RefusedReason},
     },

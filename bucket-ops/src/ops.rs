@@ -184,7 +184,7 @@ impl<T: Bucket> Ops<T> {
     /// [`stored_capacity`](bucket_runtime::action::OpenBuckets::stored_capacity) a program of
     /// either version can open them.
     ///
-    /// Full buckets stay as they are; open ones are sealed, so each key goes on with a new bucket.
+    /// Full buckets stay as they are, larger ones too; open ones are sealed: keys go on with new ones.
     /// To divide all items anew, or while no program may pause, use
     /// [`migrate_from`](Self::migrate_from). A validator of the struct's gets the new capacity.
     ///
@@ -221,18 +221,18 @@ impl<T: Bucket> Ops<T> {
     /// what cannot change in place, such as the key, the ordinal or the windows. The closure makes
     /// each item; its key, time and everything else may be new. The old collection does not change.
     ///
-    /// The old program may append meanwhile, and may not edit or remove what was copied. [The
-    /// guide](bucket_runtime::guide::versions#the-stored-format) says how the call goes on beside
-    /// it, in which order items come, and what is compared at the end.
+    /// The old program may append meanwhile, and nobody may change what was copied or write to the
+    /// new collection. [The guide](bucket_runtime::guide::versions#the-stored-format) has the
+    /// order of the items, the round trips, the comparison at the end, and further errors.
     ///
-    /// Round trips: up to seven for each 500 buckets or 4 MB, in a transaction that also records
-    /// the progress in `bucket_progress`; so it needs a replica set. After a dropped future or a
-    /// killed program, call it again: it resumes. Each item is stored once.
+    /// One transaction for each 500 buckets or 4 MB also records the progress in `bucket_progress`,
+    /// so it needs a replica set. After a dropped future or a killed program, call it again: it
+    /// resumes. Each item is stored once.
     ///
     /// # Errors
     ///
     /// [`is_key_taken`](bucket_runtime::Error::is_key_taken) if the new collection holds anything
-    /// but exactly these items, whose number is then the output;
+    /// before; but if it holds exactly these items, the output is their number;
     /// [`is_migrated_item_changed`](bucket_runtime::Error::is_migrated_item_changed);
     /// [`is_unverified`](bucket_runtime::Error::is_unverified);
     /// [`is_import_overtaken`](bucket_runtime::Error::is_import_overtaken), and those of

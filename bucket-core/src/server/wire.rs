@@ -150,8 +150,8 @@ impl Server {
                     open!(all.aggregate(pipeline).with_options(*options))
                 }
                 ReadRequest::Indexes => open!(all.list_indexes()),
-                // As documents: code that reads the driver's type for them was a sixth of this crate's
-                // LLVM IR.
+                // As documents: code that reads the driver's type for them was a sixth of this
+                // crate's LLVM IR.
                 ReadRequest::Collections(filter) => {
                     open!(self.database().list_collections().filter(filter))
                 }

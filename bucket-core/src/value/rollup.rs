@@ -7,10 +7,10 @@
 //! the bucket's `count`; otherwise something else has written to the bucket. Sums over buckets are
 //! decimals, since `$sum` turns integers beyond 64 bits to floats.
 //!
-//! `verify` compares each rollup with the items (`bucket-ops/src/verify/rollup.rs`). It takes a sum of floats
-//! for right if another order of adding could give it, since batches are added up in groups.
-//! `rebuild_rollups` and `repair` write a rollup on condition that the bucket's array is still the
-//! one that it was computed from (`verify/rebuild.rs`).
+//! `verify` compares each rollup with the items (`bucket-ops/src/verify/rollup.rs`). It takes a sum
+//! of floats for right if another order of adding could give it, since batches are added up in
+//! groups. `rebuild_rollups` and `repair` write a rollup on condition that the bucket's array is
+//! still the one that it was computed from (`bucket-ops/src/verify/rebuild.rs`).
 
 #![deny(missing_docs)]
 

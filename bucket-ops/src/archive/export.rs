@@ -1,11 +1,6 @@
 //! Streams buckets as lines of extended JSON.
 
-use std::{
-    marker::PhantomData,
-    ops::RangeBounds,
-    pin::Pin,
-    task::{Context, Poll},
-};
+use std::{marker::PhantomData, ops::RangeBounds};
 
 use bucket_core::{
     error::Kind,
@@ -14,8 +9,8 @@ use bucket_core::{
     },
     server::Server,
 };
-use bucket_runtime::{Bucket, Key, KeyRef, Result, Windowed};
-use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
+use bucket_runtime::{Bucket, Key, KeyRef, ReadStream, Result, Windowed};
+use futures_util::stream::try_unfold;
 use mongodb::{
     ClientSession,
     bson::{DateTime, RawDocumentBuf, doc},
@@ -23,8 +18,8 @@ use mongodb::{
 
 use super::json;
 
-/// Builder of an export: await it; see [`Ops::export`](crate::Ops::export). The output is an
-/// [`ExportStream`].
+/// Builder of an export: await it; see [`Ops::export`](crate::Ops::export). The output is a
+/// [`ReadStream`] of buckets as lines of extended JSON, without line ends.
 #[must_use = "nothing is read until this is awaited"]
 pub struct Export<'s, T> {
     server: Server,
@@ -93,7 +88,7 @@ impl<'s, T: Bucket> Export<'s, T> {
         self
     }
 
-    pub(crate) async fn execute(self) -> Result<ExportStream<'s>> {
+    pub(crate) async fn execute(self) -> Result<ReadStream<'s, String>> {
         let Self {
             server,
             scope,
@@ -121,19 +116,6 @@ impl<'s, T: Bucket> Export<'s, T> {
                 line.map_err(|refusal| target.error(Kind::Serialize).with_source(refusal))?;
             Ok(Some((line, (server, scope, rows))))
         });
-        Ok(ExportStream(lines.boxed()))
-    }
-}
-
-/// Buckets as lines of extended JSON, without line ends.
-///
-/// The stream holds one batch of the driver at a time. Dropping it closes the server's cursor.
-pub struct ExportStream<'s>(BoxStream<'s, Result<String>>);
-
-impl Stream for ExportStream<'_> {
-    type Item = Result<String>;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.0.poll_next_unpin(cx)
+        Ok(ReadStream::new(lines))
     }
 }

@@ -135,7 +135,7 @@ impl Verifier {
         let values: Vec<Values> = look.items.iter().map(|item| item.values.clone()).collect();
         let items = row.facts.items.unwrap_or(0).into();
         let rollup = stored(self.spec.rollup);
-        let mut faults = rollup::faults(self.spec, rollup.as_ref(), items, Some(&values));
+        let mut faults = rollup::faults(self.spec, rollup.as_ref(), items, &values);
         // By this field the server removes the bucket.
         let newest = stored(NEWEST).unwrap_or(Bson::Null);
         let is_false = |time: DateTime| newest != time.into();

@@ -25,19 +25,18 @@ pub(super) enum Fault {
     Wrong { part: &'static str, stored: Bson },
 }
 
-/// The faults of a stored rollup of this many items, field by field. Without the items' values,
-/// which only readable items have, sums, minima and maxima count as right.
+/// The faults of a stored rollup of this many items with these values, field by field.
 pub(super) fn faults(
     spec: &BucketSpec,
     stored: Option<&Bson>,
     items: u64,
-    values: Option<&[Values]>,
+    values: &[Values],
 ) -> Vec<(&'static str, Fault)> {
     let fields = spec.rollups.iter().enumerate();
     let faults = fields.filter_map(|(n, field)| {
-        let values = values.map(|all| Vec::from_iter(all.iter().map(|item| item.get(n)?.as_ref())));
+        let values = Vec::from_iter(values.iter().map(|item| item.get(n)?.as_ref()));
         let fault = match read(spec, field, stored) {
-            Ok(stored) => fault(field, stored, items, values.as_deref()),
+            Ok(stored) => fault(field, stored, items, &values),
             Err((path, stored)) => {
                 let stored = stored.clone();
                 Some(Fault::Blocks { path, stored })
@@ -86,7 +85,7 @@ fn fault(
     field: &RollupName,
     stored: Option<&Document>,
     items: u64,
-    values: Option<&[Option<&Bson>]>,
+    all: &[Option<&Bson>],
 ) -> Option<Fault> {
     let Some(stored) = stored else {
         return Some(Fault::Incomplete);
@@ -95,7 +94,6 @@ fn fault(
     if number("count").and_then(|count| u64::try_from(count).ok()) != Some(items) {
         return Some(Fault::Incomplete);
     }
-    let all = values?;
     let values: Vec<&Bson> = all.iter().copied().flatten().collect();
     let get = |part| stored.get(part).filter(|stored| **stored != Bson::Null);
     let missing = (all.len() - values.len()) as i64;
@@ -231,7 +229,7 @@ mod tests {
             .iter()
             .map(|value| vec![Some(value.clone())])
             .collect();
-        let mut faults = faults(&SPEC, Some(&stored), all.len() as u64, Some(&all));
+        let mut faults = faults(&SPEC, Some(&stored), all.len() as u64, &all);
         faults.pop().map(|(_, fault)| fault)
     }
 
@@ -297,20 +295,10 @@ mod tests {
         }
         // A sum that is not kept is not added to.
         let ends = SPEC.rollups(const { &[RollupName::new("n").min()] });
-        let of = |part| {
-            faults(
-                &ends,
-                Some(&doc! { "n": { part: "x" } }.into()),
-                0,
-                Some(&[]),
-            )
-        };
+        let of = |part| faults(&ends, Some(&doc! { "n": { part: "x" } }.into()), 0, &[]);
         assert!(matches!(&of("count")[..], [(_, Fault::Blocks { .. })]));
         assert!(!matches!(&of("sum")[..], [(_, Fault::Blocks { .. })]));
-        assert_eq!(
-            faults(&SPEC, None, 0, Some(&[])),
-            [("n", Fault::Incomplete)]
-        );
+        assert_eq!(faults(&SPEC, None, 0, &[]), [("n", Fault::Incomplete)]);
         let fewer = doc! { "n": { "count": 1, "sum": 1 } };
         assert_eq!(fault_of(fewer.into(), &[]), Some(Fault::Incomplete));
     }
@@ -408,7 +396,7 @@ mod tests {
                 .collect();
             let totals = Totals::of(&SPEC, values.iter().cloned()).unwrap();
             let stored = Bson::Document(totals.document(&SPEC));
-            prop_assert_eq!(faults(&SPEC, Some(&stored), values.len() as u64, Some(&values)), []);
+            prop_assert_eq!(faults(&SPEC, Some(&stored), values.len() as u64, &values), []);
         }
     }
 }

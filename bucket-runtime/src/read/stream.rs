@@ -10,13 +10,14 @@ use futures_util::stream::{BoxStream, Stream, StreamExt};
 use crate::Result;
 
 /// A stream of what a read gives, in the order of the read: of pages, parents, documents of extras,
-/// or rollups of time windows.
+/// rollups of time windows, or lines of an export.
 ///
 /// It holds one batch of the driver at a time. Dropping it closes the server's cursor.
 pub struct ReadStream<'s, T>(BoxStream<'s, Result<T>>);
 
 impl<'s, T> ReadStream<'s, T> {
-    pub(crate) fn new(values: impl Stream<Item = Result<T>> + Send + 's) -> Self {
+    #[doc(hidden)]
+    pub fn new(values: impl Stream<Item = Result<T>> + Send + 's) -> Self {
         Self(values.boxed())
     }
 }

@@ -28,8 +28,8 @@ impl<T: Bucket> Buckets<T> {
     /// When this returns `Ok`, the item is stored exactly once, as durably as the handle's write
     /// concern says. With `#[bucket(unique)]` it may have been stored
     /// [before](crate::Appended::AlreadyThere), which takes one more round trip to see, and a failed
-    /// call may be repeated without a check. A dropped future leaves the item stored or not stored,
-    /// never a broken bucket; a command that was already sent is carried out.
+    /// call may be repeated; [`append_or_get`](Self::append_or_get) gives the earlier item. A
+    /// dropped future leaves the item stored or not; a command that was already sent is carried out.
     ///
     /// # Errors
     ///

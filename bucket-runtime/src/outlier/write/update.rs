@@ -78,15 +78,15 @@ impl<T: Outlier> Outliers<T> {
 }
 
 impl ParentHandle {
-    fn update<T: Outlier>(self, mut change: Change<'_, T>) -> Write<'_, bool> {
-        Write::new(span!(update), |InSession(session)| async move {
-            self.change(&mut *change, session).await
+    fn update<T: Outlier>(self, change: Change<'_, T>) -> Write<'_, bool> {
+        Write::new(span!(update), |InSession(session)| {
+            self.change(change, session)
         })
     }
 
     async fn change<T: Outlier>(
         self,
-        change: &mut (dyn FnMut(&mut T) + Send),
+        mut change: Change<'_, T>,
         mut session: Option<&mut ClientSession>,
     ) -> Result<bool> {
         let target = self.parent();
@@ -95,7 +95,7 @@ impl ParentHandle {
             let read = target.pipeline(self.scope.without_items()).read_latest();
             let read: Vec<RawDocumentBuf> = read.rows(session.as_deref_mut()).await?;
             let read = read.first().ok_or_else(|| self.error(Kind::NoParent))?;
-            let changes = self.plan_changes(read, change)?;
+            let changes = self.plan_changes(read, &mut *change)?;
             if changes.iter().all(|field| !field.is_changed()) {
                 return Ok(false);
             }

@@ -64,9 +64,8 @@ impl<T: Outlier, O: Send + 'static> Attempt for RemoveCountedExtras<T, O> {
 
     fn attempt<'s>(&'s self, session: &'s mut ClientSession) -> BoxFuture<'s, Result<Edited<O>>> {
         Box::pin(async move {
-            let ParentEditor { parent, .. } = &self.editor;
-            let plan = &mut self.plan.clone();
-            let removed = (self.editor).change(&self.place, plan, Some(&mut *session));
+            let (mut plan, parent) = (self.plan, &self.editor.parent);
+            let removed = (self.editor).change(&self.place, &mut plan, Some(&mut *session));
             let removed = removed.await?;
             if !removed.values.is_empty() {
                 let count = -(removed.values.len() as i64);
