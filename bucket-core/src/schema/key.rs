@@ -137,57 +137,23 @@ impl KeyPart {
     }
 }
 
-impl<A: KeyField> Key for (A,) {
-    type Ref<'k> = &'k A::Borrowed;
-
-    const BSON_TYPES: &'static [Option<&'static str>] = &[A::BSON_TYPE];
-
-    fn borrowed(&self) -> Self::Ref<'_> {
-        self.0.borrowed()
-    }
-
-    fn texts(key: Self::Ref<'_>, mut each: impl FnMut(&str)) {
-        each(&A::id_text(key));
-    }
-
-    fn parts(key: Self::Ref<'_>) -> Vec<KeyPart> {
-        vec![KeyPart::of::<A>(key)]
-    }
-
-    fn from_values(values: Vec<Bson>) -> Result<Self, usize> {
-        let mut values = values.into_iter();
-        Ok((read(&mut values, 0)?,))
-    }
-
-    fn from_texts(texts: Vec<String>) -> Option<Self> {
-        let mut texts = texts.into_iter();
-        Some((A::from_id_text(&texts.next()?)?,))
-    }
-
-    fn copy(&self, at: usize, place: &mut dyn Any) {
-        if at == 0 {
-            copy(&self.0, place);
-        }
-    }
-}
-
-macro_rules! keys_of_several_fields {
-    ($(($($field:ident $n:tt),+))+) => {$(
+macro_rules! keys {
+    ($(($($field:ident $part:ident $n:tt),+))+) => {$(
+        #[allow(unused_parens, reason = "of several fields they make a tuple, and of one nothing")]
         impl<$($field: KeyField),+> Key for ($($field,)+) {
-            type Ref<'k> = ($(&'k $field::Borrowed,)+);
-
+            type Ref<'k> = ($(&'k $field::Borrowed),+);
             const BSON_TYPES: &'static [Option<&'static str>] = &[$($field::BSON_TYPE),+];
 
             fn borrowed(&self) -> Self::Ref<'_> {
-                ($(self.$n.borrowed(),)+)
+                ($(self.$n.borrowed()),+)
             }
 
-            fn texts(key: Self::Ref<'_>, mut each: impl FnMut(&str)) {
-                $(each(&$field::id_text(key.$n));)+
+            fn texts(($($part),+): Self::Ref<'_>, mut each: impl FnMut(&str)) {
+                $(each(&$field::id_text($part));)+
             }
 
-            fn parts(key: Self::Ref<'_>) -> Vec<KeyPart> {
-                vec![$(KeyPart::of::<$field>(key.$n)),+]
+            fn parts(($($part),+): Self::Ref<'_>) -> Vec<KeyPart> {
+                vec![$(KeyPart::of::<$field>($part)),+]
             }
 
             fn from_values(values: Vec<Bson>) -> Result<Self, usize> {
@@ -210,12 +176,13 @@ macro_rules! keys_of_several_fields {
     )+};
 }
 
-keys_of_several_fields! {
-    (A 0, B 1)
-    (A 0, B 1, C 2)
-    (A 0, B 1, C 2, D 3)
-    (A 0, B 1, C 2, D 3, E 4)
-    (A 0, B 1, C 2, D 3, E 4, F 5)
+keys! {
+    (A a 0)
+    (A a 0, B b 1)
+    (A a 0, B b 1, C c 2)
+    (A a 0, B b 1, C c 2, D d 3)
+    (A a 0, B b 1, C c 2, D d 3, E e 4)
+    (A a 0, B b 1, C c 2, D d 3, E e 4, F f 5)
 }
 
 fn read<F: KeyField>(values: &mut impl Iterator<Item = Bson>, index: usize) -> Result<F, usize> {
