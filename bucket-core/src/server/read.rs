@@ -6,7 +6,7 @@ mod last_buckets;
 
 use mongodb::{
     ClientSession,
-    bson::{Document, RawDocumentBuf},
+    bson::Document,
     error::Error as DriverError,
     options::{
         AggregateOptions, Collation, FindOptions, Hint, ReadConcern, ReadPreference,
@@ -77,19 +77,16 @@ impl<'t> Target<'t> {
 
     /// The rows of the whole documents, if there are such and they hold what is asked for;
     /// otherwise those of the pipeline.
-    pub async fn items<'s, R: DeserializeOwned>(
+    pub async fn items<'s>(
         self,
         whole: Option<WholeRead>,
         pipeline: impl FnOnce() -> Vec<Document>,
         mut session: Option<&'s mut ClientSession>,
-    ) -> Result<DocumentCursor<'s, R>> {
+    ) -> Result<DocumentCursor<'s>> {
         if let Some(whole) = whole {
             let find = self.find(whole.filter.clone(), whole.range.clone());
-            let mut found = find.cursor::<RawDocumentBuf>(session).await?;
-            let mut documents = Vec::new();
-            while let Some(document) = found.next_decoded().await? {
-                documents.push(document);
-            }
+            let mut found = find.cursor(session).await?;
+            let documents = found.rest().await?;
             session = found.into_session();
             if let Some(rows) = whole.rows(documents) {
                 return Ok(DocumentCursor::new(self, AnyCursor::of_rows(rows, session)));
@@ -163,13 +160,18 @@ impl<'t> Read<'t> {
         self
     }
 
-    /// The documents, as they arrive.
-    pub async fn cursor<'s, R: DeserializeOwned>(
+    /// The documents, as they arrive. Without a session the read is sent as often as the server
+    /// ends its plan.
+    pub async fn cursor<'s>(
         self,
         session: Option<&'s mut ClientSession>,
-    ) -> Result<DocumentCursor<'s, R>> {
+    ) -> Result<DocumentCursor<'s>> {
         self.check_size()?;
-        let cursor = self.open(session).await;
+        let server = self.target.server;
+        let cursor = match session {
+            Some(_) => server.open(self.request(true), session).await,
+            None => repeat_killed(|| server.open(self.request(false), None)).await,
+        };
         let cursor = cursor.map_err(|error| self.target.read_error(error))?;
         Ok(DocumentCursor::new(self.target, cursor))
     }
@@ -188,15 +190,7 @@ impl<'t> Read<'t> {
             // The server sends one document, and keeps no cursor.
             range.limit = Some(-1);
         }
-        self.check_size()?;
-        let first = async {
-            let mut cursor = self.open(session).await?;
-            match cursor.advance().await? {
-                true => cursor.decode().map(Some),
-                false => Ok(None),
-            }
-        };
-        first.await.map_err(|error| self.target.read_error(error))
+        self.cursor(session).await?.next_decoded().await
     }
 
     /// The field `items` of a pipeline's only result; 0 if there is no result.
@@ -224,19 +218,6 @@ impl<'t> Read<'t> {
             ReadState::Latest if !is_in_session => Some(ReadConcern::local()),
             ReadState::Snapshot => Some(ReadConcern::snapshot()),
             _ => None,
-        }
-    }
-
-    /// Opens the cursor: once for all types of rows, since it is most of the code. Without a
-    /// session the read is sent as often as the server ends its plan.
-    pub(in crate::server) async fn open<'s>(
-        &self,
-        session: Option<&'s mut ClientSession>,
-    ) -> Result<AnyCursor<'s>, DriverError> {
-        let server = self.target.server;
-        match session {
-            Some(_) => server.open(self.request(true), session).await,
-            None => repeat_killed(|| server.open(self.request(false), None)).await,
         }
     }
 

@@ -12,10 +12,7 @@ use crate::{
     Error,
     error::Kind,
     protocol::command::KeyScope,
-    server::{
-        Server,
-        read::cursor::{self, CursorError},
-    },
+    server::{Server, read::cursor},
 };
 
 /// The target of requests, which their errors name: a collection, and maybe one of its keys.
@@ -113,14 +110,6 @@ impl Target<'_> {
             server.name(),
             server.may_be_sharded(),
         ))
-    }
-
-    /// An error of a cursor.
-    pub fn row_error(self, error: CursorError) -> Error {
-        match error {
-            CursorError::Driver(error) => self.read_error(error),
-            CursorError::Decode(row, error) => self.unreadable(&row, error),
-        }
     }
 
     /// The struct cannot read this document.

@@ -105,10 +105,10 @@ impl<'s, T: Bucket> Export<'s, T> {
             filter = doc! { "$and": [filter, holding] };
         }
         let buckets = buckets.find(filter, Range::oldest_first());
-        let rows = buckets.cursor::<RawDocumentBuf>(session).await?;
+        let rows = buckets.cursor(session).await?;
         let lines = try_unfold((server, scope, rows), async |(server, scope, mut rows)| {
             let target = server.target_of_any(scope.as_ref());
-            let Some(bucket) = rows.next_decoded().await? else {
+            let Some(bucket) = rows.next_decoded::<RawDocumentBuf>().await? else {
                 return Ok(None);
             };
             let line = json::write(&bucket);

@@ -11,15 +11,15 @@ use bucket_core::{
     schema::key::Key,
     server::{
         Server,
-        read::cursor::{self, CursorError, DocumentCursor},
+        read::cursor::{self, DocumentCursor},
     },
-    value::unreadable::OnUnreadable,
+    value::{bytes, unreadable::OnUnreadable},
 };
 use bucket_runtime::{
     __ops::{Engine, UntypedItem, check, stored_element},
     Bucket, Error, Result,
 };
-use mongodb::bson::{Document, RawDocument, doc};
+use mongodb::bson::{Document, doc};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -74,8 +74,8 @@ pub(super) struct ImportPass<T> {
 }
 
 /// The flat documents, in order.
-struct Rows<T: Bucket> {
-    cursor: DocumentCursor<'static, FlatItem<T::Element>>,
+struct Rows {
+    cursor: DocumentCursor<'static>,
     /// The bytes of the last one.
     last: Vec<u8>,
 }
@@ -183,7 +183,7 @@ impl<T: Bucket> ImportPass<T> {
 
     /// The flat documents behind those that are done with; an error unless the last one of these is
     /// where it was.
-    async fn rows(&self, order: &Document) -> Result<Rows<T>> {
+    async fn rows(&self, order: &Document) -> Result<Rows> {
         let taken = self.transfer.state.taken();
         let has_unique_ids = flat::has_unique_ids(&self.flat).await?;
         let skip = taken.saturating_sub(1);
@@ -203,22 +203,17 @@ impl<T: Bucket> ImportPass<T> {
     }
 
     /// The next flat document as an item, or why it cannot be one.
-    async fn next(&self, rows: &mut Rows<T>) -> Result<Option<Result<(T, IndexedScope)>>> {
-        let (target, last) = (self.flat.target(), &mut rows.last);
-        let keep = |row: &RawDocument| row.as_bytes().clone_into(last);
-        let read = match rows.cursor.next_and(keep).await {
-            Ok(None) => return Ok(None),
-            Ok(Some((flat, ()))) => self.check(flat),
-            Err(CursorError::Driver(error)) => return Err(target.read_error(error)),
-            Err(CursorError::Decode(row, error)) => {
-                rows.last = row.into_bytes();
-                Err(target.error(Kind::Driver).with_driver(error))
-            }
+    async fn next(&self, rows: &mut Rows) -> Result<Option<Result<(T, IndexedScope)>>> {
+        let Some((_, row)) = rows.cursor.next_raw().await? else {
+            return Ok(None);
         };
-        Ok(Some(read.map_err(|error| {
-            let id = RawDocument::from_bytes(&rows.last).map(cursor::id);
-            error.known_as(Kind::FlatDocument(id.unwrap_or_default()))
-        })))
+        row.as_bytes().clone_into(&mut rows.last);
+        let read = match bytes::read(row.as_bytes()) {
+            Ok(flat) => self.check(flat),
+            Err(error) => Err((self.flat.target().error(Kind::Driver)).with_driver(error)),
+        };
+        let flat = || Kind::FlatDocument(cursor::id(row));
+        Ok(Some(read.map_err(|error| error.known_as(flat()))))
     }
 
     /// The item and its scope, or an error if it cannot be stored.
@@ -273,10 +268,10 @@ fn buckets_per_transaction() -> usize {
 async fn refuse_all_keys<T: Bucket>(engine: &Engine, flat: &Server) -> Result<()> {
     let keys = flat.target().pipeline([flat::keys(&T::SPEC)]);
     let keys = keys.allow_disk_use().compare_bytes();
-    let mut keys = keys.cursor::<Document>(None).await?;
+    let mut keys = keys.cursor(None).await?;
     let mut scopes = Vec::with_capacity(KEYS_PER_QUERY);
     loop {
-        let next = keys.next_row().await?;
+        let next = keys.next_decoded::<Document>().await?;
         let is_last = next.is_none();
         // An unreadable key becomes an error when its item is reached.
         let key = next.and_then(|next| {

@@ -14,7 +14,7 @@ use bucket_core::{
     },
 };
 use bucket_runtime::{
-    __ops::{Engine, StoredBucket, UntypedItem, bucket as appended_to, next_bucket_and},
+    __ops::{Engine, UntypedItem, bucket as appended_to, next_bucket},
     Bucket, Error, Result, WatchToken,
 };
 use futures_util::future::{BoxFuture, Either, select};
@@ -247,8 +247,8 @@ async fn read_chunk<O: Bucket>(
     let mut rows = buckets.cursor(None).await?;
     let (mut items, mut bytes) = (Vec::new(), 0);
     while bytes < BYTES_PER_TRANSACTION {
-        let row = next_bucket_and(&mut rows, None, |row| row.as_bytes().len());
-        let Some((mut bucket, size)): Option<(StoredBucket<O>, _)> = row.await? else {
+        let found = next_bucket::<O, O::Element>(&mut rows, None);
+        let Some((mut bucket, row)) = found.await? else {
             break;
         };
         next.copied.push((bucket.id.clone(), bucket.elements.len()));
@@ -258,7 +258,7 @@ async fn read_chunk<O: Bucket>(
                 bucket.elements.drain(..stored);
             }
             // However large the last bucket is, the chunk goes on behind it.
-            _ => bytes += size,
+            _ => bytes += row.as_bytes().len(),
         }
         items.extend(bucket.into_items());
     }

@@ -8,7 +8,7 @@ use bucket_core::{
     value::{bytes, element::Refusal},
 };
 use bucket_runtime::{
-    __ops::{Engine, StoredBucket, UntypedItem, check, next_bucket, stored_element},
+    __ops::{Engine, UntypedItem, check, next_bucket, stored_element},
     Bucket, Result,
 };
 use mongodb::bson::{Bson, Document, doc};
@@ -46,9 +46,9 @@ pub(super) async fn ended<O: Bucket, T: Bucket>(
         return Ok(None);
     }
     let all = (old.target()).find(Document::new(), Range::oldest_first());
-    let mut rows = all.cursor::<StoredBucket<O>>(None).await?;
+    let mut rows = all.cursor(None).await?;
     let (mut items, mut sum) = (0, 0_i64);
-    while let Some(bucket) = next_bucket(&mut rows, None).await? {
+    while let Some((bucket, _)) = next_bucket::<O, O::Element>(&mut rows, None).await? {
         for item in bucket.into_items() {
             sum = sum.wrapping_add(item_fingerprint(engine, &convert(item))?);
             items += 1;
@@ -62,9 +62,9 @@ pub(super) async fn ended<O: Bucket, T: Bucket>(
 async fn items_and_sum<T: Bucket>(new: &Server) -> Result<(u64, i64)> {
     let target = new.target();
     let all = target.find(Document::new(), Range::oldest_first());
-    let mut rows = all.cursor::<StoredBucket<T, Bson>>(None).await?;
+    let mut rows = all.cursor(None).await?;
     let (mut items, mut sum) = (0, 0_i64);
-    while let Some(bucket) = next_bucket(&mut rows, None).await? {
+    while let Some((bucket, _)) = next_bucket::<T, Bson>(&mut rows, None).await? {
         let key = id::prefix(&T::SPEC.id, &T::Key::parts(bucket.key.borrowed()));
         for element in &bucket.elements {
             let print = fingerprint(&key, element);

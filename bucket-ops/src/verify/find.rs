@@ -106,22 +106,15 @@ impl Verifier {
         pipeline: impl IntoIterator<Item = Document>,
     ) -> Result<Vec<BucketFacts>> {
         let stages = pipeline.into_iter().chain([command::facts(self.spec)]);
-        let mut rows = self.survey(stages).await?;
-        let mut found = Vec::new();
-        while let Some(facts) = rows.next_decoded().await? {
-            found.push(facts);
-        }
-        Ok(found)
+        self.survey(stages).await?.rest().await
     }
 
     /// The problems that a single bucket shows. Only the struct can tell whether an item can be
     /// read, so all items are sent.
     pub(super) async fn check_buckets(&self) -> Result<VerifiedBuckets> {
         let mut verified = VerifiedBuckets::default();
-        let mut rows = self
-            .survey::<SurveyedBucket>([command::rows(self.spec)])
-            .await?;
-        while let Some(row) = rows.next_decoded().await? {
+        let mut rows = self.survey([command::rows(self.spec)]).await?;
+        while let Some(row) = rows.next_decoded::<SurveyedBucket>().await? {
             verified.buckets += 1;
             verified.items += u64::from(row.facts.items.unwrap_or(0));
             verified.problems.extend(self.problems_of(&row));
@@ -169,9 +162,9 @@ impl Verifier {
     pub(super) async fn find_out_of_order(&self) -> Result<Vec<Problem>> {
         let mut problems = Vec::new();
         let ids = command::ids_newest_first(self.spec);
-        let mut ids = self.survey::<Document>(ids).await?;
+        let mut ids = self.survey(ids).await?;
         let mut seen = Numbers::new(self.spec);
-        while let Some(row) = ids.next_decoded().await? {
+        while let Some(row) = ids.next_decoded::<Document>().await? {
             // Only among extras must the open bucket be the last one: an import may leave another
             // one open.
             let is_open = self.spec.are_extras && row.get_bool("is_open").unwrap_or(false);
@@ -224,10 +217,10 @@ impl Verifier {
         facts.key.scope(self.spec, self.parts)
     }
 
-    pub(super) async fn survey<R: serde::de::DeserializeOwned>(
+    pub(super) async fn survey(
         &self,
         pipeline: impl IntoIterator<Item = Document>,
-    ) -> Result<DocumentCursor<'static, R>> {
+    ) -> Result<DocumentCursor<'static>> {
         let buckets = doc! { "$match": self.buckets.clone() };
         let stages = [buckets].into_iter().chain(pipeline);
         let read = self.server.target().pipeline(stages);

@@ -66,12 +66,11 @@ impl<'p> RebuildRollups<'p> {
         loop {
             let before = so_far.buckets;
             let stages = command::page_after(&at, BUCKETS_PER_READ).into_iter();
-            let mut rows = verifier
-                .survey::<SurveyedBucket>(stages.chain([command::rows(verifier.spec)]))
-                .await?;
+            let stages = stages.chain([command::rows(verifier.spec)]);
+            let mut rows = verifier.survey(stages).await?;
             // A cursor that waits for many updates would time out.
             let mut found = Vec::new();
-            while let Some(row) = rows.next_decoded().await? {
+            while let Some(row) = rows.next_decoded::<SurveyedBucket>().await? {
                 so_far.buckets += 1;
                 let id = row.facts.key.id.as_str();
                 id.unwrap_or_default().clone_into(&mut at);

@@ -51,11 +51,11 @@ impl<T> Page<T> {
 impl<T: Bucket> Page<T> {
     /// The next page of a find. Unreadable elements are an error, unless a callback takes them.
     pub(crate) async fn next(
-        rows: &mut DocumentCursor<'_, StoredBucket<T>>,
+        rows: &mut DocumentCursor<'_>,
         scope: &IndexedScope,
         on_unreadable: Option<&mut OnUnreadable<'_>>,
     ) -> Result<Option<Self>> {
-        let Some(bucket) = next_bucket(rows, on_unreadable).await? else {
+        let Some((bucket, _)) = next_bucket(rows, on_unreadable).await? else {
             return Ok(None);
         };
         let page = Self::new(bucket.expect_key(rows.target())?, scope);

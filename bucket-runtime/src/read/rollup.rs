@@ -153,7 +153,7 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
     }
 
     /// Reads the rollups one by one, in the order of the grouping values.
-    async fn rows(self, group: Bson) -> Result<DocumentCursor<'s, Document>> {
+    async fn rows(self, group: Bson) -> Result<DocumentCursor<'s>> {
         let mut pipeline = self.pipeline(group)?;
         pipeline.push(doc! { "$sort": { "_id": 1 } });
         let target = self.target.borrow();

@@ -6,10 +6,7 @@ mod tests;
 use bucket_core::{
     protocol::command::KeyScope,
     schema::key::Key,
-    server::{
-        read::cursor::{CursorError, DocumentCursor},
-        target::Target,
-    },
+    server::{read::cursor::DocumentCursor, target::Target},
     value::{
         bucket_fields::BucketFields,
         bytes, direct,
@@ -27,7 +24,7 @@ use serde::{
     de::{DeserializeOwned, Error as _},
 };
 
-use crate::{Bucket, Error, Result};
+use crate::{Bucket, Result};
 
 /// The part of a stored bucket that a read needs, with elements read as `E`.
 pub struct StoredBucket<T: Bucket, E = <T as Bucket>::Element> {
@@ -193,11 +190,12 @@ pub type Attempted<T, E = <T as Bucket>::Element> = StoredBucket<T, ReadAttempt<
 /// Reads the bucket without its unreadable elements and reports each of them; `error` says why the
 /// bucket could not be read as a whole.
 fn sift<T: Bucket, E: OfElement<T>>(
+    target: Target<'_>,
     row: &RawDocument,
     error: DriverError,
     on_unreadable: Option<&mut OnUnreadable<'_>>,
-    fail: impl Fn(DriverError) -> Error,
 ) -> Result<StoredBucket<T, E>> {
+    let fail = |error| target.unreadable(row, error);
     let bucket = bytes::read::<Attempted<T, E>>(row.as_bytes());
     let (Some(on_unreadable), Ok(bucket)) = (on_unreadable, bucket) else {
         return Err(fail(error));
@@ -207,28 +205,15 @@ fn sift<T: Bucket, E: OfElement<T>>(
     Ok(bucket)
 }
 
-/// The next bucket. Unreadable elements are an error, unless a callback takes them.
-pub async fn next_bucket<T: Bucket, E: OfElement<T>>(
-    rows: &mut DocumentCursor<'_, StoredBucket<T, E>>,
+/// The next bucket, and its bytes. Unreadable elements are an error, unless a callback takes them.
+pub async fn next_bucket<'c, T: Bucket, E: OfElement<T>>(
+    rows: &'c mut DocumentCursor<'_>,
     on_unreadable: Option<&mut OnUnreadable<'_>>,
-) -> Result<Option<StoredBucket<T, E>>> {
-    let next = next_bucket_and(rows, on_unreadable, |_| ()).await?;
-    Ok(next.map(|(bucket, ())| bucket))
-}
-
-/// The next bucket, and what a function takes of its bytes. Unreadable elements are an error,
-/// unless a callback takes them.
-pub async fn next_bucket_and<T: Bucket, E: OfElement<T>, X>(
-    rows: &mut DocumentCursor<'_, StoredBucket<T, E>>,
-    on_unreadable: Option<&mut OnUnreadable<'_>>,
-    take: impl Fn(&RawDocument) -> X,
-) -> Result<Option<(StoredBucket<T, E>, X)>> {
-    match rows.next_and(&take).await {
-        Err(CursorError::Decode(row, error)) => {
-            let fail = |error| rows.target().unreadable(&row, error);
-            let bucket = sift(&row, error, on_unreadable, fail)?;
-            Ok(Some((bucket, take(&row))))
-        }
-        found => found.map_err(|error| rows.target().row_error(error)),
-    }
+) -> Result<Option<(StoredBucket<T, E>, &'c RawDocument)>> {
+    let Some((target, row)) = rows.next_raw().await? else {
+        return Ok(None);
+    };
+    let bucket = bytes::read(row.as_bytes());
+    let bucket = bucket.or_else(|error| sift(target.borrow(), row, error, on_unreadable));
+    Ok(Some((bucket?, row)))
 }

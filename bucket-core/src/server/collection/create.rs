@@ -90,7 +90,7 @@ impl Target<'_> {
             .open(ReadRequest::Collections(named), None)
             .await;
         let cursor = cursor.map_err(|error| self.read_error(error))?;
-        DocumentCursor::new(self, cursor).next_row().await
+        DocumentCursor::new(self, cursor).next_decoded().await
     }
 
     /// Gives the collection this validator, as soon as no index is being built.

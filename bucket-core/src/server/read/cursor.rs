@@ -1,6 +1,6 @@
-//! A cursor over typed documents.
+//! A cursor over documents.
 
-use std::{marker::PhantomData, vec::IntoIter};
+use std::vec::IntoIter;
 
 use mongodb::{
     ClientSession, Cursor, SessionCursor,
@@ -18,18 +18,12 @@ use crate::{
     value::{bytes, shell::shell},
 };
 
-/// A cursor over rows of this type, with or without a session. It knows the target of its read,
-/// which its errors name.
-pub struct DocumentCursor<'s, R> {
-    raw: RawCursor<'s>,
-    row: PhantomData<fn() -> R>,
-}
-
-/// All of a cursor that does not depend on the type of its rows.
-struct RawCursor<'s> {
+/// A cursor over documents, with or without a session. It knows the target of its read, which its
+/// errors name. Not typed by its rows, so that its code is compiled once.
+pub struct DocumentCursor<'s> {
     cursor: AnyCursor<'s>,
-    /// The first row, while it is the next one although the cursor has passed it.
-    peeked: Option<RawDocumentBuf>,
+    /// Whether the current row is the next one, although the cursor has passed it.
+    is_peeked: bool,
     target: OwnedTarget,
     /// The calls that read, for which all further batches count.
     calls: Calls,
@@ -45,14 +39,6 @@ pub(in crate::server) enum AnyCursor<'s> {
         IntoIter<RawDocumentBuf>,
         Option<&'s mut ClientSession>,
     ),
-}
-
-/// Why the next row could not be read.
-pub enum CursorError {
-    /// The server failed.
-    Driver(DriverError),
-    /// A row could not be decoded.
-    Decode(RawDocumentBuf, DriverError),
 }
 
 impl<'s> AnyCursor<'s> {
@@ -78,11 +64,6 @@ impl<'s> AnyCursor<'s> {
         }
     }
 
-    /// Decodes the row that [`advance`](Self::advance) moved to.
-    pub(in crate::server) fn decode<R: DeserializeOwned>(&self) -> Result<R, DriverError> {
-        bytes::read(self.row().as_bytes())
-    }
-
     fn row(&self) -> &RawDocument {
         match self {
             Self::Plain(cursor) => cursor.current(),
@@ -92,105 +73,74 @@ impl<'s> AnyCursor<'s> {
     }
 }
 
-impl<'s, R> DocumentCursor<'s, R> {
+impl<'s> DocumentCursor<'s> {
     pub(in crate::server) fn new(target: Target<'_>, cursor: AnyCursor<'s>) -> Self {
         Self {
-            raw: RawCursor {
-                cursor,
-                peeked: None,
-                target: target.into_owned(),
-                calls: Calls::current(),
-            },
-            row: PhantomData,
+            cursor,
+            is_peeked: false,
+            target: target.into_owned(),
+            calls: Calls::current(),
         }
     }
 
     /// The target of the read.
     pub fn target(&self) -> Target<'_> {
-        self.raw.target.borrow()
+        self.target.borrow()
     }
 
     /// Gives the session back, for another read.
     pub fn into_session(self) -> Option<&'s mut ClientSession> {
-        match self.raw.cursor {
+        match self.cursor {
             AnyCursor::Session(_, session) => Some(session),
             AnyCursor::Rows(_, _, session) => session,
             AnyCursor::Plain(_) => None,
         }
     }
-}
 
-impl<R: DeserializeOwned> DocumentCursor<'_, R> {
-    /// The next row.
-    pub async fn next_row(&mut self) -> Result<Option<R>> {
-        let next = self.next_and(|_| ()).await;
-        let next = next.map_err(|error| self.target().row_error(error))?;
-        Ok(next.map(|(row, ())| row))
+    /// The bytes of the next row, as the server sent them, and the target of the read.
+    pub async fn next_raw(&mut self) -> Result<Option<(&OwnedTarget, &RawDocument)>> {
+        if !std::mem::take(&mut self.is_peeked) {
+            let advanced = self.calls.next_row(self.cursor.advance()).await;
+            let advanced = advanced.map_err(|error| {
+                self.calls.note_failure(&error);
+                self.target().read_error(error)
+            })?;
+            if !advanced {
+                return Ok(None);
+            }
+        }
+        Ok(Some((&self.target, self.cursor.row())))
     }
 
-    /// The next row, decoded straight from the bytes that the server sent, and what a function
-    /// takes of them.
-    pub async fn next_and<X>(
-        &mut self,
-        take: impl FnOnce(&RawDocument) -> X,
-    ) -> Result<Option<(R, X)>, CursorError> {
-        if let Some(row) = self.raw.peeked.take() {
-            return Ok(Some((decode(&row)?, take(&row))));
-        }
-        if !self.raw.advance().await.map_err(CursorError::Driver)? {
-            return Ok(None);
-        }
-        let row = self.raw.cursor.row();
-        Ok(Some((decode(row)?, take(row))))
-    }
-
-    /// The bytes of the first row, which stays the next one.
+    /// The bytes of the next row, which stays the next one.
     pub async fn peek(&mut self) -> Result<Option<&RawDocument>> {
-        let advanced = self.raw.advance().await;
-        let advanced = advanced.map_err(|error| self.target().read_error(error))?;
-        self.raw.peeked = advanced.then(|| self.raw.cursor.row().to_owned());
-        Ok(self.raw.peeked.as_deref())
+        self.is_peeked = self.next_raw().await?.is_some();
+        Ok(self.is_peeked.then(|| self.cursor.row()))
     }
 
     /// Takes the row that was [peeked](Self::peek) at.
     pub fn take_peeked(&mut self) -> Option<RawDocumentBuf> {
-        self.raw.peeked.take()
+        std::mem::take(&mut self.is_peeked).then(|| self.cursor.row().to_owned())
     }
 
     /// The next row, of a type that is not the user's: a row that cannot be decoded is the server's
     /// fault.
-    pub async fn next_decoded(&mut self) -> Result<Option<R>> {
-        let row = match self.raw.advance().await {
-            Ok(true) => self.raw.cursor.decode().map(Some),
-            Ok(false) => Ok(None),
-            Err(error) => Err(error),
+    pub async fn next_decoded<R: DeserializeOwned>(&mut self) -> Result<Option<R>> {
+        let Some((target, row)) = self.next_raw().await? else {
+            return Ok(None);
         };
-        row.map_err(|error| self.target().read_error(error))
+        let row = bytes::read(row.as_bytes()).map(Some);
+        row.map_err(|error| target.borrow().read_error(error))
     }
 
     /// All further rows, for reads of few rows.
-    pub async fn rest(mut self) -> Result<Vec<R>> {
+    pub async fn rest<R: DeserializeOwned>(&mut self) -> Result<Vec<R>> {
         let mut found = Vec::new();
         while let Some(row) = self.next_decoded().await? {
             found.push(row);
         }
         Ok(found)
     }
-}
-
-impl RawCursor<'_> {
-    /// Moves to the next row, if there is one.
-    async fn advance(&mut self) -> Result<bool, DriverError> {
-        let advanced = self.calls.next_row(self.cursor.advance()).await;
-        if let Err(error) = &advanced {
-            self.calls.note_failure(error);
-        }
-        advanced
-    }
-}
-
-fn decode<R: DeserializeOwned>(row: &RawDocument) -> Result<R, CursorError> {
-    bytes::read(row.as_bytes()).map_err(|error| CursorError::Decode(row.to_owned(), error))
 }
 
 /// A row's `_id`; `Null` if there is none.

@@ -89,12 +89,9 @@ pub(super) async fn verify_uncounted<T: Outlier>(outliers: &Outliers<T>) -> Resu
     let extras = outliers.collections.extras.server.target();
     let uncounted = doc! { "$match": { "count": { "$exists": false } } };
     let uncounted = extras.pipeline([uncounted]).read_primary();
-    let mut rows = uncounted
-        .allow_disk_use()
-        .cursor::<RawDocumentBuf>(None)
-        .await?;
+    let mut rows = uncounted.allow_disk_use().cursor(None).await?;
     let mut problems = Vec::new();
-    while let Some(row) = rows.next_decoded().await? {
+    while let Some(row) = rows.next_decoded::<RawDocumentBuf>().await? {
         problems.extend(problems_of(outliers, &row));
     }
     Ok(problems)

@@ -27,8 +27,8 @@ pub(super) async fn verify<T: Outlier>(
     let mut known = KnownTwins::new();
     let parents = outliers.collections.parents.target();
     let all = parents.pipeline([]).read_primary().allow_disk_use();
-    let mut rows = all.cursor::<RawDocumentBuf>(None).await?;
-    while let Some(row) = rows.next_decoded().await? {
+    let mut rows = all.cursor(None).await?;
+    while let Some(row) = rows.next_decoded::<RawDocumentBuf>().await? {
         verified.parents += 1;
         verified.items += length(&row, T::SPEC.items);
         verified.problems.extend(problems::<T>(&row));

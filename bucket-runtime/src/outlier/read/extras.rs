@@ -4,18 +4,16 @@ use bucket_core::{
     protocol::query::Query, server::read::cursor::DocumentCursor, value::unreadable::OnUnreadable,
 };
 use futures_util::stream::try_unfold;
-use mongodb::bson::RawDocument;
 
 use super::{
     item_form::ParentItemForm,
-    parent::ParentForm,
     parent_read::{ParentRead, parent_read_settings},
 };
 use crate::{
     Result,
     outlier::{IdRef, Outlier, Outliers, extra::ExtraItem, parent_handle::ParentHandle},
     read::{
-        stored_bucket::{StoredBucket, next_bucket_and},
+        stored_bucket::{StoredBucket, next_bucket},
         stream::ReadStream,
     },
 };
@@ -95,35 +93,31 @@ async fn open_extras<'s, F: ParentItemForm>(
     let scope = &parent.scope.extras;
     let extras = parent.extras();
     let rows = extras.find(scope.all(), query.bucket_range(scope.spec));
-    let reader: ExtrasReader<'s, F> = ExtrasReader {
+    let reader = ExtrasReader {
         rows: rows.cursor(session).await?,
         parent,
         on_unreadable,
     };
-    Ok(ReadStream::new(try_unfold(reader, ExtrasReader::next)))
+    Ok(ReadStream::new(try_unfold(reader, ExtrasReader::next::<F>)))
 }
 
-/// A cursor over extras documents, with items in this form.
-type ExtrasCursor<'s, F> = DocumentCursor<
-    's,
-    StoredBucket<ExtraItem<<F as ParentForm>::Of>, <F as ParentItemForm>::StoredItem>,
->;
-
 /// A read of a parent's extras under way.
-struct ExtrasReader<'s, F: ParentItemForm> {
+struct ExtrasReader<'s> {
     parent: ParentHandle,
-    rows: ExtrasCursor<'s, F>,
+    rows: DocumentCursor<'s>,
     on_unreadable: Option<OnUnreadable<'s>>,
 }
 
-impl<F: ParentItemForm> ExtrasReader<'_, F> {
-    async fn next(mut self) -> Result<Option<(ExtrasBucket<F::Item>, Self)>> {
-        let check = |row: &RawDocument| self.parent.check_extras_document(row);
-        let next = next_bucket_and(&mut self.rows, self.on_unreadable.as_mut(), check);
-        let Some((StoredBucket { id, elements, .. }, checked)) = next.await? else {
+impl ExtrasReader<'_> {
+    async fn next<F: ParentItemForm>(mut self) -> Result<Option<(ExtrasBucket<F::Item>, Self)>> {
+        let next = next_bucket::<ExtraItem<F::Of>, F::StoredItem>(
+            &mut self.rows,
+            self.on_unreadable.as_mut(),
+        );
+        let Some((StoredBucket { id, elements, .. }, row)) = next.await? else {
             return Ok(None);
         };
-        checked?;
+        self.parent.check_extras_document(row)?;
         let items = elements.into_iter().map(F::item).collect();
         Ok(Some((ExtrasBucket { id, items }, self)))
     }

@@ -151,24 +151,24 @@ impl<'s, T: Outlier, F: ParentForm<Of = T>> Find<'s, T, F> {
             ..self.range
         };
         let found = self.parents.target().find(self.filter, range);
-        let reader = FoundParents::<F> {
+        let reader = FoundParents {
             rows: found.cursor(self.session).await?,
             parents: self.parents,
             on_unreadable: self.on_unreadable,
         };
-        Ok(ReadStream::new(try_unfold(reader, FoundParents::next)))
+        Ok(ReadStream::new(try_unfold(reader, FoundParents::next::<F>)))
     }
 }
 
 /// The parents that a find has still to give.
-struct FoundParents<'s, F: ParentForm> {
+struct FoundParents<'s> {
     parents: Server,
-    rows: DocumentCursor<'s, F::Stored>,
+    rows: DocumentCursor<'s>,
     on_unreadable: Option<OnUnreadable<'s>>,
 }
 
-impl<F: ParentForm> FoundParents<'_, F> {
-    async fn next(mut self) -> Result<Option<(Parent<F::Document>, Self)>> {
+impl FoundParents<'_> {
+    async fn next<F: ParentForm>(mut self) -> Result<Option<(Parent<F::Document>, Self)>> {
         loop {
             let (target, on_unreadable) = (self.parents.target(), self.on_unreadable.as_mut());
             match next_parent::<F>(target, &mut self.rows, on_unreadable).await {

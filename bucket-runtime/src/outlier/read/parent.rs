@@ -2,11 +2,11 @@
 
 use bucket_core::{
     protocol::command::each_one,
-    server::{
-        read::cursor::{CursorError, DocumentCursor},
-        target::Target,
+    server::{read::cursor::DocumentCursor, target::Target},
+    value::{
+        bytes,
+        unreadable::{OnUnreadable, report},
     },
-    value::unreadable::{OnUnreadable, report},
 };
 use mongodb::bson::{Document, RawDocument};
 use serde::de::DeserializeOwned;
@@ -88,28 +88,28 @@ impl<P: Part<Of: Outlier>> ParentForm for PartOf<P> {
 /// unless a callback takes them; other unreadable fields always are.
 pub(super) async fn next_parent<F: ParentForm>(
     target: Target<'_>,
-    rows: &mut DocumentCursor<'_, F::Stored>,
+    rows: &mut DocumentCursor<'_>,
     on_unreadable: Option<&mut OnUnreadable<'_>>,
 ) -> Result<Option<Parent<F::Document>>> {
-    let flag = |row: &RawDocument| row.get_bool(F::Of::SPEC.flag).unwrap_or(false);
-    match rows.next_and(flag).await {
-        Ok(found) => Ok(found.map(|(stored, has_extras)| Parent {
-            document: F::document(stored),
-            has_extras,
-        })),
-        Err(CursorError::Decode(row, error)) => {
-            let fail = |error| target.unreadable_parent(&row, error);
-            let sifted = on_unreadable.and_then(|callback| Some((callback, F::sift(&row)?)));
+    let Some((_, row)) = rows.next_raw().await? else {
+        return Ok(None);
+    };
+    let fail = |error| target.unreadable_parent(row, error);
+    let document = match bytes::read(row.as_bytes()) {
+        Ok(stored) => F::document(stored),
+        Err(error) => {
+            let sifted = on_unreadable.and_then(|callback| Some((callback, F::sift(row)?)));
             let Some((callback, (document, unreadable))) = sifted else {
                 return Err(fail(error));
             };
             let document = document.map_err(fail)?;
             report(F::Of::SPEC.items, unreadable, callback, fail);
-            Ok(Some(Parent {
-                document,
-                has_extras: flag(&row),
-            }))
+            document
         }
-        Err(error) => Err(target.row_error(error)),
-    }
+    };
+    let has_extras = row.get_bool(F::Of::SPEC.flag).unwrap_or(false);
+    Ok(Some(Parent {
+        document,
+        has_extras,
+    }))
 }

@@ -34,7 +34,7 @@ pub(super) struct ParentRows<'s> {
     sections: VecDeque<Section>,
     /// The section that is being read.
     section: Section,
-    cursor: Option<DocumentCursor<'s, RawDocumentBuf>>,
+    cursor: Option<DocumentCursor<'s>>,
     /// The session, while no cursor has it.
     session: Option<&'s mut ClientSession>,
     on_unreadable: Option<OnUnreadable<'s>>,
@@ -107,7 +107,7 @@ impl<'s> ParentRows<'s> {
             let Some(cursor) = &mut self.cursor else {
                 return Ok(None);
             };
-            let Some(bytes) = cursor.next_row().await? else {
+            let Some(bytes) = cursor.next_decoded::<RawDocumentBuf>().await? else {
                 self.end_section();
                 continue;
             };

@@ -9,22 +9,20 @@ use std::{
 
 use bucket_core::{
     protocol::query::{ItemPosition, NeighbourSide},
+    server::read::cursor::DocumentCursor,
     value::unreadable::OnUnreadable,
 };
 use futures_util::stream::{BoxStream, StreamExt, empty, try_unfold};
-use mongodb::{
-    ClientSession,
-    bson::{RawDocument, RawDocumentBuf},
-};
+use mongodb::{ClientSession, bson::RawDocumentBuf};
 
 use super::{
     list::{ItemList, ReadStart},
-    stream::{BucketCursor, ItemForm},
+    stream::ItemForm,
     token::ItemToken,
 };
 use crate::{
     Result,
-    read::stored_bucket::{StoredBucket, next_bucket_and},
+    read::stored_bucket::{StoredBucket, next_bucket},
 };
 
 /// The buckets of a read, each with its items.
@@ -57,14 +55,14 @@ impl<'s, T: Send + 'static> BucketRows<'s, T> {
         let (spec, scope, query) = (list.spec, list.target.scope.as_ref(), &list.query);
         let buckets = query.buckets(spec, scope, start.bucket.as_ref());
         let buckets = list.target.borrow().find(buckets, query.bucket_range(spec));
-        let reader: BucketReader<'s, E> = BucketReader {
+        let reader = BucketReader {
             cursor: buckets.cursor(session).await?,
             on_unreadable,
             cut: start.position.clone(),
             list: Arc::clone(&list),
         };
         let rows = try_unfold(reader, async |mut reader| {
-            let row = reader.next().await?;
+            let row = reader.next::<E>().await?;
             Ok(row.map(|row| (row, reader)))
         });
         let none = Self::none(list, start.position);
@@ -155,21 +153,22 @@ impl<T> BucketRow<T> {
 }
 
 /// Reads the buckets, and leaves out items that the read does not give.
-struct BucketReader<'s, E: ItemForm> {
-    cursor: BucketCursor<'s, E>,
+struct BucketReader<'s> {
+    cursor: DocumentCursor<'s>,
     on_unreadable: Option<OnUnreadable<'s>>,
     list: Arc<ItemList>,
     /// The position at which the first bucket is cut, if the read goes on from a token.
     cut: Option<ItemPosition>,
 }
 
-impl<E: ItemForm> BucketReader<'_, E> {
-    async fn next(&mut self) -> Result<Option<BucketRow<E::Item>>> {
+impl BucketReader<'_> {
+    async fn next<E: ItemForm>(&mut self) -> Result<Option<BucketRow<E::Item>>> {
         let on_unreadable = self.on_unreadable.as_mut();
-        let next = next_bucket_and(&mut self.cursor, on_unreadable, RawDocument::to_owned);
-        let Some((bucket, bytes)) = next.await? else {
+        let next = next_bucket::<E::Of, E::Stored>(&mut self.cursor, on_unreadable);
+        let Some((bucket, row)) = next.await? else {
             return Ok(None);
         };
+        let bytes = row.to_owned();
         let bucket = bucket.expect_key(self.cursor.target())?;
         let StoredBucket {
             key,

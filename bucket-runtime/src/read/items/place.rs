@@ -10,7 +10,6 @@ use mongodb::{
     ClientSession,
     bson::{Document, RawDocument, RawDocumentBuf},
 };
-use serde::de::DeserializeOwned;
 
 use super::{list::ItemList, token::ItemToken};
 use crate::Result;
@@ -89,12 +88,12 @@ pub(crate) trait RowSource: Sync {
 }
 
 /// The items that a query gives, from a start on, each in a row of its own.
-pub(crate) async fn rows<'s, R: DeserializeOwned>(
+pub(crate) async fn rows<'s>(
     source: &dyn RowSource,
     query: &Query,
     start: Option<&QueryStart>,
     session: Option<&'s mut ClientSession>,
-) -> Result<DocumentCursor<'s, R>> {
+) -> Result<DocumentCursor<'s>> {
     let whole = source.whole(query, start);
     let unwound = || source.unwound(query, start);
     source.target().items(whole, unwound, session).await
@@ -105,11 +104,11 @@ pub(crate) async fn rows<'s, R: DeserializeOwned>(
 ///
 /// The first command assumes that no item before the position was removed, and asks for the item
 /// next to it as well. If another item is there now, the position is searched in its bucket.
-pub(crate) async fn resume<'s, R: DeserializeOwned>(
+pub(crate) async fn resume<'s>(
     source: &dyn RowSource,
     mut position: ItemPosition,
     mut session: Option<&'s mut ClientSession>,
-) -> Result<(DocumentCursor<'s, R>, Option<RawDocumentBuf>)> {
+) -> Result<(DocumentCursor<'s>, Option<RawDocumentBuf>)> {
     let list = source.list();
     let newest_first = list.query.newest_first;
     let mut searches = 0;
@@ -151,7 +150,7 @@ async fn elements_of_bucket(
     };
     let list = source.list();
     let query = list.query.of_all_matches();
-    let found = rows(source, &query, Some(&start), session).await?;
+    let mut found = rows(source, &query, Some(&start), session).await?;
     let found: Vec<RawDocumentBuf> = found.rest().await?;
     // The rows of another bucket, which come first if the bucket is gone, do not count.
     let found = found.iter().filter(|row| is_of(row, bucket));

@@ -6,19 +6,16 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use bucket_core::value::unreadable::OnUnreadable;
+use bucket_core::{server::read::cursor::DocumentCursor, value::unreadable::OnUnreadable};
 use futures_util::stream::{BoxStream, StreamExt, try_unfold};
-use mongodb::{
-    ClientSession,
-    bson::{RawDocument, RawDocumentBuf},
-};
+use mongodb::{ClientSession, bson::RawDocumentBuf};
 
 use super::{
     list::{ItemList, ReadStart},
     place::{ReadPlace, resume, rows},
-    stream::{BucketCursor, ItemForm},
+    stream::ItemForm,
 };
-use crate::{Result, read::stored_bucket::next_bucket_and};
+use crate::{Result, read::stored_bucket::next_bucket};
 
 /// The rows of a read, each of them a bucket with one item.
 pub(super) struct ItemRows<'s, T> {
@@ -47,13 +44,13 @@ impl<'s, T: Send + 'static> ItemRows<'s, T> {
                 (all.await?, None)
             }
         };
-        let reader: ItemReader<'s, E> = ItemReader {
+        let reader = ItemReader {
             cursor,
             on_unreadable,
             skip: start.position.as_ref().map_or(0, |_| list.query.skip),
         };
         let rows = try_unfold(reader, async |mut reader| {
-            let row = reader.next().await?;
+            let row = reader.next::<E>().await?;
             Ok(row.map(|row| (row, reader)))
         });
         Ok(Self {
@@ -87,20 +84,21 @@ impl<T> ItemRows<'_, T> {
 }
 
 /// Reads the rows, and leaves out the skipped items.
-struct ItemReader<'s, E: ItemForm> {
-    cursor: BucketCursor<'s, E>,
+struct ItemReader<'s> {
+    cursor: DocumentCursor<'s>,
     on_unreadable: Option<OnUnreadable<'s>>,
     /// The number of rows that are still to be skipped.
     skip: u64,
 }
 
-impl<E: ItemForm> ItemReader<'_, E> {
-    async fn next(&mut self) -> Result<Option<ItemRow<E::Item>>> {
+impl ItemReader<'_> {
+    async fn next<E: ItemForm>(&mut self) -> Result<Option<ItemRow<E::Item>>> {
         let on_unreadable = self.on_unreadable.as_mut();
-        let next = next_bucket_and(&mut self.cursor, on_unreadable, RawDocument::to_owned);
-        let Some((bucket, bytes)) = next.await? else {
+        let next = next_bucket::<E::Of, E::Stored>(&mut self.cursor, on_unreadable);
+        let Some((bucket, row)) = next.await? else {
             return Ok(None);
         };
+        let bytes = row.to_owned();
         let bucket = bucket.expect_key(self.cursor.target())?;
         let mut elements = bucket.elements;
         if self.skip > 0 {

@@ -6,7 +6,6 @@ use std::{
     task::{Context, Poll},
 };
 
-use bucket_core::server::read::cursor::DocumentCursor;
 use futures_util::stream::Stream;
 
 use super::{Items, buckets::BucketRows, rows::ItemRows, token::ItemToken};
@@ -14,7 +13,7 @@ use crate::{
     Bucket, Part, Result,
     read::{
         part::{PartOf, Whole},
-        stored_bucket::{OfElement, StoredBucket},
+        stored_bucket::OfElement,
     },
 };
 
@@ -63,10 +62,6 @@ impl<P: Part<Of: Bucket>> ItemForm for PartOf<P> {
         stored.0
     }
 }
-
-/// A cursor over buckets, or over items that look like buckets.
-pub(super) type BucketCursor<'s, E> =
-    DocumentCursor<'s, StoredBucket<<E as ItemForm>::Of, <E as ItemForm>::Stored>>;
 
 /// Items, in the order of their buckets' ids, and within a bucket in the order in which they were
 /// appended; or all of them in reverse.

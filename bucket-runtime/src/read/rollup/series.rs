@@ -135,7 +135,7 @@ impl<'s, T: Bucket> RollupSeries<'s, T> {
         };
         let series = try_unfold(state, async |mut state| {
             if state.found.is_none() {
-                let row = state.rows.next_row().await?;
+                let row = state.rows.next_decoded().await?;
                 let incomplete = || state.rows.target().error(Kind::IncompleteRollup);
                 let found = row.map(|row| WindowRollup::of(&row).ok_or_else(incomplete));
                 state.found = found.transpose()?;
@@ -171,7 +171,7 @@ fn group_start(spec: &BucketSpec, windows: u32) -> Bson {
 
 /// The rows of a series, and what was read or given of them.
 struct SeriesRows<'s, T: Bucket> {
-    rows: DocumentCursor<'s, Document>,
+    rows: DocumentCursor<'s>,
     /// A rollup that was read and not given yet.
     found: Option<WindowRollup<T>>,
     /// The start of the group after the last one that was given, or of the first one of a range.
