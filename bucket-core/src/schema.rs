@@ -7,4 +7,5 @@ pub mod names;
 pub mod open_index;
 pub mod size;
 pub mod spec;
+pub(crate) mod text;
 pub mod time;

@@ -1,6 +1,7 @@
 //! Paths to fields inside of values, as types: the compiler joins the names.
 
 use super::Of;
+use crate::schema::text::Text;
 
 /// Where a struct or an enum stands within a document.
 pub trait Path: 'static {
@@ -120,39 +121,6 @@ pub struct Tag {
     pub(super) outer: Option<&'static Self>,
 }
 
-/// The most bytes that a path can have.
-const MAX_PATH: usize = 512;
-
-/// A text that the compiler puts together.
-struct Text {
-    bytes: [u8; MAX_PATH],
-    len: usize,
-}
-
-impl Text {
-    const fn as_str(&self) -> &str {
-        match str::from_utf8(self.bytes.split_at(self.len).0) {
-            Ok(text) => text,
-            Err(_) => panic!("two texts make a text"),
-        }
-    }
-
-    const fn push(mut self, text: &str) -> Self {
-        let text = text.as_bytes();
-        assert!(
-            self.len + text.len() <= MAX_PATH,
-            "the names of nested fields are too long: 512 bytes at most"
-        );
-        let mut at = 0;
-        while at < text.len() {
-            self.bytes[self.len] = text[at];
-            self.len += 1;
-            at += 1;
-        }
-        self
-    }
-}
-
 /// The two with a dot between them, unless one is empty.
 const fn joined(outer: &str, name: &str) -> Text {
     let dot = if outer.is_empty() || name.is_empty() {
@@ -160,11 +128,11 @@ const fn joined(outer: &str, name: &str) -> Text {
     } else {
         "."
     };
-    let empty = Text {
-        bytes: [0; MAX_PATH],
-        len: 0,
-    };
-    empty.push(outer).push(dot).push(name)
+    assert!(
+        outer.len() + dot.len() + name.len() <= Text::MAX_LEN,
+        "the names of nested fields are too long: 512 bytes at most"
+    );
+    Text::EMPTY.push(outer).push(dot).push(name)
 }
 
 #[cfg(test)]
@@ -185,8 +153,8 @@ mod tests {
 
     #[test]
     fn a_path_of_the_maximum_length_is_not_too_long() {
-        let (outer, name) = ("o".repeat(MAX_PATH - 2), "n");
-        assert_eq!(joined(&outer, name).as_str().len(), MAX_PATH);
+        let (outer, name) = ("o".repeat(Text::MAX_LEN - 2), "n");
+        assert_eq!(joined(&outer, name).as_str().len(), Text::MAX_LEN);
         assert!(std::panic::catch_unwind(|| joined(&outer, "nn").len).is_err());
     }
 }

@@ -9,6 +9,7 @@ use crate::schema::{
         layout::{digits, field},
     },
     spec::{BucketSpec, MAX_CAPACITY, OutlierSpec},
+    text::Text,
 };
 
 /// The longest ordinal: a sign, thirteen digits, and a suffix.
@@ -46,17 +47,8 @@ impl BucketSpec {
         let (Some(head), Some(element)) = (self.head(key_texts), element(fields)) else {
             return self;
         };
-        let max = self.max_bytes as u64;
-        let size = head + elements(self.capacity, element);
-        if size > max {
-            too_large(
-                "a full bucket",
-                size,
-                max,
-                "capacity",
-                fitting(head, element, max),
-            );
-        }
+        let full = (self.capacity, "capacity");
+        assert_fits("a full bucket", head, element, full, self.max_bytes);
         self.is_bounded = true;
         self
     }
@@ -134,13 +126,9 @@ impl OutlierSpec {
         let (Some(fields), Some(item)) = (element(fields), item) else {
             return self;
         };
-        let max = self.max_bytes as u64;
         let head = fields + field(self.flag, 1) + field(self.items, 5);
-        let size = head + elements(self.threshold, item);
-        if size > max {
-            let fitting = fitting(head, item, max);
-            too_large("a full parent", size, max, "threshold", fitting);
-        }
+        let full = (self.threshold, "threshold");
+        assert_fits("a full parent", head, item, full, self.max_bytes);
         self.is_bounded = true;
         self
     }
@@ -167,23 +155,13 @@ impl OutlierSpec {
         let (Some(id_text), Some(item)) = (id_text, item) else {
             return self;
         };
-        let max = self.max_bytes as u64;
         // An escaped character takes three bytes instead of one.
         let id = 5 + 3 * id_text as u64 + 1 + ORDINAL;
         let mut head = 5 + field("_id", id) + field("sealed", id) + field("capacity", 4);
         head += field(self.reference, id_text as u64 + 16);
         head += field("count", 8) + field(self.extra_items, 5);
-        let size = head + elements(self.extras_capacity, item);
-        if size > max {
-            let fitting = fitting(head, item, max);
-            too_large(
-                "a full extras document",
-                size,
-                max,
-                "extras_capacity",
-                fitting,
-            );
-        }
+        let full = (self.extras_capacity, "extras_capacity");
+        assert_fits("a full extras document", head, item, full, self.max_bytes);
         self.are_extras_bounded = true;
         self
     }
@@ -222,62 +200,21 @@ const fn fitting(head: u64, element: u64, max: u64) -> u32 {
     fits
 }
 
+/// Panics unless a full document stays within `max` bytes: `head` with this many elements, as an
+/// attribute of this name says.
 #[track_caller]
-const fn too_large(what: &str, size: u64, max: u64, key: &str, fitting: u32) -> ! {
-    let message = Message::new()
-        .text(what)
-        .text(" can take ")
-        .number(size)
-        .text(" bytes, and `max_bytes` is ")
+const fn assert_fits(what: &str, head: u64, element: u64, (count, key): (u32, &str), max: u32) {
+    let max = max as u64;
+    let size = head + elements(count, element);
+    if size <= max {
+        return;
+    }
+    let message = (Text::EMPTY.push(what).push(" can take ").number(size))
+        .push(" bytes, and `max_bytes` is ")
         .number(max);
-    let message = match fitting {
-        0 => message.text(": not even one item is sure to fit; raise `max_bytes`, or bound the fields by a smaller `max_len`"),
-        _ => (message.text("\nhelp: ").text(key).text(" = ")).number(fitting as u64),
+    let message = match fitting(head, element, max) {
+        0 => message.push(": not even one item is sure to fit; raise `max_bytes`, or bound the fields by a smaller `max_len`"),
+        fitting => (message.push("\nhelp: ").push(key).push(" = ")).number(fitting as u64),
     };
     panic!("{}", message.as_str())
-}
-
-/// A text that is assembled at compile time.
-struct Message {
-    bytes: [u8; 256],
-    len: usize,
-}
-
-impl Message {
-    const fn new() -> Self {
-        Self {
-            bytes: [0; 256],
-            len: 0,
-        }
-    }
-
-    const fn text(mut self, text: &str) -> Self {
-        let text = text.as_bytes();
-        let mut n = 0;
-        while n < text.len() {
-            self.bytes[self.len] = text[n];
-            self.len += 1;
-            n += 1;
-        }
-        self
-    }
-
-    const fn number(mut self, number: u64) -> Self {
-        let last = self.len + digits(number + 1) as usize;
-        let (mut at, mut rest) = (last, number);
-        while at > self.len {
-            at -= 1;
-            self.bytes[at] = b'0' + (rest % 10) as u8;
-            rest /= 10;
-        }
-        self.len = last;
-        self
-    }
-
-    const fn as_str(&self) -> &str {
-        match std::str::from_utf8(self.bytes.split_at(self.len).0) {
-            Ok(text) => text,
-            Err(_) => panic!("a text that was put together of texts"),
-        }
-    }
 }

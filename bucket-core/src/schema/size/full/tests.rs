@@ -158,7 +158,7 @@ proptest! {
     #[test]
     fn numbers_are_spelled_as_usual(number in 0..u64::MAX, shift in 0_u32..64) {
         for number in [number >> shift, 10_u64.pow(shift % 20)] {
-            let message = Message::new().text("<").number(number).text(">");
+            let message = Text::EMPTY.push("<").number(number).push(">");
             prop_assert_eq!(message.as_str(), format!("<{number}>"));
         }
     }
