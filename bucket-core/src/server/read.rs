@@ -8,10 +8,7 @@ use mongodb::{
     ClientSession,
     bson::Document,
     error::Error as DriverError,
-    options::{
-        AggregateOptions, Collation, FindOptions, Hint, ReadConcern, ReadPreference,
-        SelectionCriteria,
-    },
+    options::{AggregateOptions, Collation, FindOptions, Hint, ReadConcern, ReadPreference},
 };
 use serde::de::DeserializeOwned;
 
@@ -35,10 +32,13 @@ const MAX_KILLED_PLANS: u32 = 3;
 /// [`first`](Self::first) or [`sum`](Self::sum).
 #[must_use]
 pub struct Read<'t> {
-    pub(in crate::server) target: Target<'t>,
+    target: Target<'t>,
     source: ReadSource,
     hint: Option<&'static str>,
-    state: ReadState,
+    /// Whether the primary answers, whatever the handle's read preference.
+    from_primary: bool,
+    /// The read concern, if it is another one than the handle's.
+    concern: Option<ReadConcern>,
     allow_disk_use: bool,
     /// Whether text is compared by its bytes, whatever the collation of the collection.
     compares_bytes: bool,
@@ -47,21 +47,6 @@ pub struct Read<'t> {
 enum ReadSource {
     Find(Document, Box<Range>),
     Pipeline(Vec<Document>),
-}
-
-/// Which state of the collection a read sees.
-#[derive(Clone, Copy, PartialEq)]
-enum ReadState {
-    /// A state that the handle's read preference and read concern allow.
-    Preferred,
-    /// A state of the primary.
-    Primary,
-    /// The latest state of the primary, whatever the handle's read concern. A transaction has a
-    /// read concern of its own.
-    Latest,
-    /// One state of the primary that a majority has, for all batches, whatever the handle's read
-    /// concern.
-    Snapshot,
 }
 
 impl<'t> Target<'t> {
@@ -117,7 +102,8 @@ impl<'t> Read<'t> {
             target,
             source,
             hint: None,
-            state: ReadState::Preferred,
+            from_primary: false,
+            concern: None,
             allow_disk_use: false,
             compares_bytes: false,
         }
@@ -131,21 +117,22 @@ impl<'t> Read<'t> {
 
     /// Reads from the primary, for a write, whatever the handle's read preference.
     pub fn read_primary(mut self) -> Self {
-        self.state = ReadState::Primary;
+        self.from_primary = true;
         self
     }
 
-    /// Reads the latest state of the primary, for a write that is about to change it.
+    /// Reads the latest state of the primary, for a write that is about to change it. A session's
+    /// transaction has a read concern of its own.
     pub fn read_latest(mut self) -> Self {
-        self.state = ReadState::Latest;
-        self
+        self.concern = Some(ReadConcern::local());
+        self.read_primary()
     }
 
     /// Reads one state that a majority of the replica set has, from all shards and for all batches
     /// (since server 5.0).
     pub fn read_snapshot(mut self) -> Self {
-        self.state = ReadState::Snapshot;
-        self
+        self.concern = Some(ReadConcern::snapshot());
+        self.read_primary()
     }
 
     /// Lets a pipeline sort on disk.
@@ -212,19 +199,10 @@ impl<'t> Read<'t> {
         }
     }
 
-    /// The read concern, if it is another one than the handle's.
-    fn read_concern(&self, is_in_session: bool) -> Option<ReadConcern> {
-        match self.state {
-            ReadState::Latest if !is_in_session => Some(ReadConcern::local()),
-            ReadState::Snapshot => Some(ReadConcern::snapshot()),
-            _ => None,
-        }
-    }
-
     fn request(&self, is_in_session: bool) -> ReadRequest {
         let hint = self.hint.map(|index| Hint::Name(index.to_owned()));
-        let criteria = (self.state != ReadState::Preferred).then(primary);
-        let concern = self.read_concern(is_in_session);
+        let criteria = self.from_primary.then(|| ReadPreference::Primary.into());
+        let concern = self.concern.clone().filter(|_| !is_in_session);
         match &self.source {
             ReadSource::Find(filter, range) => {
                 let mut options = FindOptions::default();
@@ -266,9 +244,4 @@ where
         }
         call::again();
     }
-}
-
-/// The primary, for reads that belong to a write, whatever the handle's read preference.
-fn primary() -> SelectionCriteria {
-    SelectionCriteria::ReadPreference(ReadPreference::Primary)
 }
