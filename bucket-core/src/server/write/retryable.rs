@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mongodb::{
     ClientSession,
-    bson::doc,
+    bson::{Document, doc},
     error::{Error as DriverError, ErrorKind},
 };
 
@@ -76,12 +76,11 @@ impl Server {
         session: ClientSession,
     ) -> Result<Option<Response>, DriverError> {
         let statements = [update.into_statement()];
-        let command = Command::new(self, &statements, true);
         let retryable = RetryableSession::with_latest_number(session, self).await?;
         let Some(mut retryable) = retryable.filter(|retryable| retryable.number > 0) else {
             return Ok(None);
         };
-        let reply = retryable.send(self, &command).await?;
+        let reply = retryable.send(self, &statements, true).await?;
         let found = reply.n.unsigned_abs();
         reply.results(1)?.pop().transpose()?;
         Ok(Some(Response {
@@ -106,8 +105,8 @@ impl RetryableSession {
         ordered: bool,
     ) -> Result<Results, DriverError> {
         let statements: Vec<_> = updates.into_iter().map(Update::into_statement).collect();
-        let command = Command::new(server, &statements, ordered);
-        let reply = self.send_next(server, &command).await?;
+        self.advance().await?;
+        let reply = self.send(server, &statements, ordered).await?;
         server.retryable_sessions.lock().push(self);
         reply.results(statements.len())
     }
@@ -121,8 +120,8 @@ impl RetryableSession {
         updates: Vec<Update>,
     ) -> Result<FoundResults, DriverError> {
         let statements: Vec<_> = updates.into_iter().map(Update::into_statement).collect();
-        let command = Command::new(server, &statements, false);
-        let mut reply = self.send_next(server, &command).await?;
+        self.advance().await?;
+        let mut reply = self.send(server, &statements, false).await?;
         // A statement that was not carried out at first may be later, but each only once.
         for _ in 0..=statements.len() {
             if let Some(found) = reply.found(statements.len()) {
@@ -131,22 +130,11 @@ impl RetryableSession {
                 let results = results.map(|(result, found)| result.map(|()| found));
                 return Ok(results.collect());
             }
-            let again = self.send(server, &command).await;
+            let again = self.send(server, &statements, false).await;
             // The first attempt was carried out.
             reply = again.map_err(|_| interrupted())?;
         }
         Err(interrupted())
-    }
-
-    /// Sends a command under the next number. After an error the driver gets the session back; it
-    /// does not use it again if the connection broke.
-    async fn send_next(
-        &mut self,
-        server: &Server,
-        command: &Command<'_>,
-    ) -> Result<Reply, DriverError> {
-        self.advance().await?;
-        self.send(server, command).await
     }
 
     /// A session whose latest number is known. The driver may have used it before and does not say
@@ -196,10 +184,20 @@ impl RetryableSession {
         }
     }
 
-    async fn send(&mut self, server: &Server, command: &Command<'_>) -> Result<Reply, DriverError> {
+    /// Sends statements under the number of the session. After an error the driver gets the session
+    /// back; it does not use it again if the connection broke.
+    async fn send(
+        &mut self,
+        server: &Server,
+        statements: &[Document],
+        ordered: bool,
+    ) -> Result<Reply, DriverError> {
         let command = Command {
+            collection: server.collection.name(),
+            statements,
+            ordered,
+            write_concern: server.collection.write_concern(),
             txn_number: self.number,
-            ..*command
         };
         let mut first = None;
         let mut broken_off = 0;

@@ -9,14 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     error::Code,
-    server::{
-        Server,
-        write::many::{Results, results},
-    },
+    server::write::many::{Results, results},
 };
 
 /// The command `update`.
-#[derive(Clone, Copy, Serialize)]
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Command<'c> {
     #[serde(rename = "update")]
@@ -27,19 +24,6 @@ pub(super) struct Command<'c> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) write_concern: Option<&'c WriteConcern>,
     pub(super) txn_number: i64,
-}
-
-impl<'c> Command<'c> {
-    /// A command without a number yet.
-    pub(super) fn new(server: &'c Server, statements: &'c [Document], ordered: bool) -> Self {
-        Self {
-            collection: server.collection.name(),
-            statements,
-            ordered,
-            write_concern: server.collection.write_concern(),
-            txn_number: 0,
-        }
-    }
 }
 
 /// The server's answer.
