@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// The result of each statement of a command. In an ordered command no statement after the first
-/// error was carried out, whatever its result says; see `Server::of_ordered`.
+/// error was carried out, whatever its result says; see `Server::unless_in_doubt`.
 pub type Results = Vec<Result<(), DriverError>>;
 
 /// The result of each statement, and whether it found a document.
@@ -41,13 +41,8 @@ impl Server {
         updates: Vec<Update>,
         ordered: bool,
     ) -> Result<Results, DriverError> {
-        if let Some(session) = self.retryable_session().await? {
-            session.update_all(self, updates, ordered).await
-        } else if self.deployment().await?.has_bulk_write() {
-            self.bulk_write(updates, ordered).await
-        } else {
-            self.update_one_by_one(updates, ordered).await
-        }
+        let results = self.update_each(updates, ordered, false).await?;
+        Ok(results.into_iter().map(|found| found.map(drop)).collect())
     }
 
     /// Carries out updates in any order, and says which of them found a document.
@@ -55,16 +50,28 @@ impl Server {
     /// One round trip, and a second one if the answer to the first does not tell; one for each
     /// update where the deployment allows no better.
     pub async fn update_found(&self, updates: Vec<Update>) -> Result<FoundResults, DriverError> {
+        self.update_each(updates, false, true).await
+    }
+
+    /// Carries out updates. What a result says of a document counts only if it is asked to tell.
+    async fn update_each(
+        &self,
+        updates: Vec<Update>,
+        ordered: bool,
+        tells_found: bool,
+    ) -> Result<FoundResults, DriverError> {
         if let Some(session) = self.retryable_session().await? {
-            session.update_found(self, updates).await
+            session.update(self, updates, ordered, tells_found).await
         } else if self.deployment().await?.has_bulk_write() {
-            self.bulk_write_found(updates).await
-        } else {
+            self.bulk_write(updates, ordered, tells_found).await
+        } else if tells_found {
             let updates = updates.into_iter();
             let sent = updates.map(|update| self.send(Request::Update(update), None));
             let answers = join_all(sent).await.into_iter();
             let found = answers.map(|answer| Ok(answer?.found > 0));
             Ok(found.collect())
+        } else {
+            Ok(self.update_one_by_one(updates, ordered).await)
         }
     }
 
@@ -76,17 +83,16 @@ impl Server {
     ) -> Result<Results, DriverError> {
         match self.send(Request::Insert(documents, ordered), None).await {
             Ok(_) => Ok(results([], documents.len())),
-            Err(error) if ordered => self.of_ordered(refused_inserts(error, documents.len())?),
-            Err(error) => refused_inserts(error, documents.len()),
+            Err(error) => self.unless_in_doubt(refused_inserts(error, documents.len())?, ordered),
         }
     }
 
-    /// The results of an ordered command. A `mongos` passes the error of a shard's whole command on
-    /// as that of its first statement, although the shard may have carried out all. So the command
+    /// The results of a command. A `mongos` passes the error of a shard's whole command on as that
+    /// of its first statement, although the shard may have carried out all. So an ordered command
     /// is in doubt if a statement is that others follow.
-    fn of_ordered(&self, results: Results) -> Result<Results, DriverError> {
+    fn unless_in_doubt(&self, results: Results, ordered: bool) -> Result<Results, DriverError> {
         let first = results.iter().position(Result::is_err);
-        let followed = first.filter(|at| at + 1 < results.len());
+        let followed = first.filter(|at| ordered && at + 1 < results.len());
         match followed.map(|at| &results[at]) {
             Some(Err(error))
                 if self.may_be_sharded()
@@ -118,22 +124,15 @@ impl Server {
         &self,
         updates: Vec<Update>,
         ordered: bool,
-    ) -> Result<Results, DriverError> {
+        tells_found: bool,
+    ) -> Result<FoundResults, DriverError> {
         let statements = updates.len();
-        match self.send_bulk(updates, ordered, false).await {
-            Ok(_) => Ok(results([], statements)),
-            Err(error) if ordered => self.of_ordered(refused_updates(error, statements)?),
-            Err(error) => refused_updates(error, statements),
-        }
-    }
-
-    async fn bulk_write_found(&self, updates: Vec<Update>) -> Result<FoundResults, DriverError> {
-        let statements = updates.len();
-        let (results, answered) = match self.send_bulk(updates, false, true).await {
+        let (results, answered) = match self.send_bulk(updates, ordered, tells_found).await {
             Ok(answered) => (results([], statements), answered),
             Err(error) => {
                 let answered = partial_result(&error).cloned();
-                (refused_updates(error, statements)?, answered)
+                let refused = refused_updates(error, statements)?;
+                (self.unless_in_doubt(refused, ordered)?, answered)
             }
         };
         let found = |at| {
@@ -146,22 +145,18 @@ impl Server {
             .collect())
     }
 
-    async fn update_one_by_one(
-        &self,
-        updates: Vec<Update>,
-        ordered: bool,
-    ) -> Result<Results, DriverError> {
-        let mut results = Results::with_capacity(updates.len());
+    async fn update_one_by_one(&self, updates: Vec<Update>, ordered: bool) -> FoundResults {
+        let mut results = FoundResults::with_capacity(updates.len());
         for update in updates {
             let result = self.send(Request::Update(update), None).await;
             // The results of later statements do not matter: those are not sent.
             let is_last = ordered && result.is_err();
-            results.push(result.map(drop));
+            results.push(result.map(|answer| answer.found > 0));
             if is_last {
                 break;
             }
         }
-        Ok(results)
+        results
     }
 }
 

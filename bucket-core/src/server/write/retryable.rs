@@ -26,7 +26,7 @@ use crate::{
     server::{
         Server, call,
         wire::{Response, skip_number},
-        write::many::{FoundResults, Results},
+        write::many::FoundResults,
     },
 };
 
@@ -97,40 +97,32 @@ impl RetryableSessions {
 }
 
 impl RetryableSession {
-    /// Carries out updates as one command, which is sent at most twice, as the driver does.
-    pub(in crate::server) async fn update_all(
+    /// Carries out updates as one command, which is sent at most twice, as the driver does. To tell
+    /// which of them found a document, where some found none, it is sent again under its number:
+    /// the server then names those that it had carried out.
+    pub(in crate::server) async fn update(
         mut self,
         server: &Server,
         updates: Vec<Update>,
         ordered: bool,
-    ) -> Result<Results, DriverError> {
-        let statements: Vec<_> = updates.into_iter().map(Update::into_statement).collect();
-        self.advance().await?;
-        let reply = self.send(server, &statements, ordered).await?;
-        server.retryable_sessions.lock().push(self);
-        reply.results(statements.len())
-    }
-
-    /// Carries out updates in any order as one command, and says which of them found a document.
-    /// Where some found none, the command is sent again under its number: the server then names
-    /// those that it had carried out.
-    pub(in crate::server) async fn update_found(
-        mut self,
-        server: &Server,
-        updates: Vec<Update>,
+        tells_found: bool,
     ) -> Result<FoundResults, DriverError> {
         let statements: Vec<_> = updates.into_iter().map(Update::into_statement).collect();
         self.advance().await?;
-        let mut reply = self.send(server, &statements, false).await?;
+        let mut reply = self.send(server, &statements, ordered).await?;
         // A statement that was not carried out at first may be later, but each only once.
         for _ in 0..=statements.len() {
-            if let Some(found) = reply.found(statements.len()) {
+            let found = match tells_found {
+                true => reply.found(statements.len()),
+                false => Some(vec![false; statements.len()]),
+            };
+            if let Some(found) = found {
                 server.retryable_sessions.lock().push(self);
                 let results = reply.results(statements.len())?.into_iter().zip(found);
                 let results = results.map(|(result, found)| result.map(|()| found));
                 return Ok(results.collect());
             }
-            let again = self.send(server, &statements, false).await;
+            let again = self.send(server, &statements, ordered).await;
             // The first attempt was carried out.
             reply = again.map_err(|_| interrupted())?;
         }
