@@ -17,7 +17,7 @@ use mongodb::bson::{Bson, Document, Serializer, doc};
 use serde::Serialize;
 
 #[doc(hidden)]
-pub use self::reading::{FieldReading, ReadForm};
+pub use self::reading::ReadForm;
 pub use self::{
     list::{List, OneItem},
     nested::{FieldsAt, FieldsInside, Inlined, Located, NoFields, VariantFields},
@@ -80,8 +80,13 @@ type SerializeError = <Serializer as serde::Serializer>::Error;
 pub struct Field<T, V, S = Plain, P = ()> {
     name: &'static str,
     write: WriteValue<V>,
+    /// The names that the field is read from, if these are not its own name alone.
+    read_names: Option<&'static [&'static str]>,
     #[doc(hidden)]
-    pub reading: FieldReading<V>,
+    pub read_form: ReadForm<V>,
+    /// The value to use where the stored one is missing.
+    #[doc(hidden)]
+    pub default: Option<fn() -> V>,
     left_out: fn(&V) -> bool,
     is_date: bool,
     /// The value's text in an `_id`; only key fields have one.
@@ -159,7 +164,7 @@ impl<T, V: TimeField, P> Field<T, V, Date, P> {
             bson_date::serialize(value, serializer)
         });
         field.is_date = true;
-        field.reading = FieldReading::new(ReadForm::Date(of_date));
+        field.read_form = ReadForm::Date(of_date);
         field
     }
 }
@@ -173,7 +178,7 @@ impl<T, V, S, P> Field<T, V, S, P> {
         write: fn(&V, Serializer) -> Result<Bson, SerializeError>,
     ) -> Self {
         let mut field = Self::written(name, WriteValue::With(write));
-        field.reading = FieldReading::new(ReadForm::Custom(reading::unknown));
+        field.read_form = ReadForm::Custom(reading::unknown);
         field
     }
 
@@ -181,7 +186,9 @@ impl<T, V, S, P> Field<T, V, S, P> {
         Self {
             name,
             write,
-            reading: FieldReading::new(ReadForm::Serde),
+            read_names: None,
+            read_form: ReadForm::Serde,
+            default: None,
             left_out: |_| false,
             is_date: false,
             id_text: None,

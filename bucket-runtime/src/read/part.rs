@@ -3,7 +3,7 @@
 use std::{any::Any, fmt, marker::PhantomData};
 
 use bucket_core::{
-    protocol::field::{Field, FieldReading, ReadForm},
+    protocol::field::{Field, ReadForm},
     schema::{key::Key, spec::KeyName},
     value::{
         bytes, direct,
@@ -94,7 +94,7 @@ impl<'r> PartReader<'r> {
         &self,
         field: &Field<T, F, S, P>,
     ) -> Result<PartField<'r, F>, Error> {
-        let (names, reading) = (field.names(), field.reading);
+        let names = field.names();
         let in_key = self.key.filter(|_| field.is_key());
         let in_key = in_key.and_then(|key| copied(key, field.name()));
         let found = in_key.is_none().then(|| self.find(names)).transpose()?;
@@ -105,7 +105,8 @@ impl<'r> PartReader<'r> {
         Ok(PartField {
             in_key,
             source,
-            reading,
+            read_form: field.read_form,
+            default: field.default,
         })
     }
 
@@ -136,7 +137,8 @@ fn copied<F: 'static>((names, copy): CopyKey<'_>, name: &str) -> Option<F> {
 pub struct PartField<'r, F> {
     in_key: Option<F>,
     source: PartSource<'r>,
-    reading: FieldReading<F>,
+    read_form: ReadForm<F>,
+    default: Option<fn() -> F>,
 }
 
 impl<F> fmt::Debug for PartField<'_, F> {
@@ -157,7 +159,7 @@ impl<'r, F> PartField<'r, F> {
         serde: impl FnOnce(PartSource<'r>) -> Result<V, Error>,
     ) -> Result<V, Error> {
         let source = self.source;
-        let value = match (self.in_key, self.reading.default, self.reading.form) {
+        let value = match (self.in_key, self.default, self.read_form) {
             (Some(value), ..) => value,
             (_, Some(default), _) if source.found.is_none() => default(),
             (_, _, ReadForm::Serde) => return serde(source),

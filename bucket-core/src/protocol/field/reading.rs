@@ -8,15 +8,6 @@ use mongodb::{
 
 use super::Field;
 
-/// How a stored document gives a field its value.
-pub struct FieldReading<V> {
-    /// The names that the field is read from, if these are not its own name alone.
-    names: Option<&'static [&'static str]>,
-    pub form: ReadForm<V>,
-    /// The value to use where the stored one is missing.
-    pub default: Option<fn() -> V>,
-}
-
 /// Who reads a stored value.
 pub enum ReadForm<V> {
     /// serde, by the type of the field.
@@ -26,24 +17,6 @@ pub enum ReadForm<V> {
     /// The user's function.
     Custom(fn(RawBson) -> Result<V, DriverError>),
 }
-
-impl<V> FieldReading<V> {
-    pub(super) const fn new(form: ReadForm<V>) -> Self {
-        Self {
-            names: None,
-            form,
-            default: None,
-        }
-    }
-}
-
-impl<V> Clone for FieldReading<V> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<V> Copy for FieldReading<V> {}
 
 impl<V> Clone for ReadForm<V> {
     fn clone(&self) -> Self {
@@ -59,7 +32,7 @@ impl<T, V, S, P> Field<T, V, S, P> {
     #[doc(hidden)]
     #[must_use]
     pub const fn read_under(mut self, names: &'static [&'static str]) -> Self {
-        self.reading.names = Some(names);
+        self.read_names = Some(names);
         self
     }
 
@@ -67,7 +40,7 @@ impl<T, V, S, P> Field<T, V, S, P> {
     #[doc(hidden)]
     #[must_use]
     pub const fn or_default(mut self, default: fn() -> V) -> Self {
-        self.reading.default = Some(default);
+        self.default = Some(default);
         self
     }
 
@@ -75,7 +48,7 @@ impl<T, V, S, P> Field<T, V, S, P> {
     #[doc(hidden)]
     #[must_use]
     pub const fn read_by(mut self, read: fn(RawBson) -> Result<V, DriverError>) -> Self {
-        self.reading.form = ReadForm::Custom(read);
+        self.read_form = ReadForm::Custom(read);
         self
     }
 
@@ -84,14 +57,14 @@ impl<T, V, S, P> Field<T, V, S, P> {
     #[doc(hidden)]
     #[must_use]
     pub const fn read_by_serde(mut self) -> Self {
-        self.reading.form = ReadForm::Serde;
+        self.read_form = ReadForm::Serde;
         self
     }
 
     /// The names that the field is read from.
     #[doc(hidden)]
     pub const fn names(&self) -> &[&'static str] {
-        match self.reading.names {
+        match self.read_names {
             Some(names) => names,
             None => std::slice::from_ref(&self.name),
         }
