@@ -147,7 +147,7 @@ impl<V: Ordered> Ordered for Option<V> {
 }
 
 macro_rules! ordered {
-    ($($ty:ty: $value:ident => $bson:expr;)+) => {$(
+    ($($($ty:ty),+: $value:ident => $bson:expr;)+) => {$($(
         impl Ordered for $ty {
             type Bound = $ty;
 
@@ -155,27 +155,13 @@ macro_rules! ordered {
                 $bson
             }
         }
-    )+};
+    )+)+};
 }
 
 ordered! {
     // The server compares integers by value, whatever their width in documents.
-    i8: value => stored_integer((*value).into());
-    i16: value => stored_integer((*value).into());
-    i32: value => stored_integer((*value).into());
-    i64: value => stored_integer((*value).into());
-    isize: value => stored_integer(*value as i128);
-    u8: value => stored_integer((*value).into());
-    u16: value => stored_integer((*value).into());
-    u32: value => stored_integer((*value).into());
-    u64: value => stored_integer((*value).into());
-    usize: value => stored_integer(*value as i128);
+    i8, i16, i32, i64, isize, u8, u16, u32, u64, usize: value => stored_integer(*value as i128);
     f32: value => f64::from(*value).into();
-    f64: value => (*value).into();
-    Decimal128: value => (*value).into();
     String: value => value.as_str().into();
-    bool: value => (*value).into();
-    DateTime: value => (*value).into();
-    ObjectId: value => (*value).into();
-    Uuid: value => (*value).into();
+    f64, Decimal128, bool, DateTime, ObjectId, Uuid: value => (*value).into();
 }
