@@ -65,25 +65,14 @@ impl Totals {
     /// Adds the operators for these items to an update.
     pub fn add_to(&self, spec: &BucketSpec, update: &mut Document) {
         for (field, totals) in spec.rollups.iter().zip(&self.fields) {
-            let path = |what: &str| format!("{}.{}.{what}", spec.rollup, field.name);
-            let mut put = |operator: &str, what: &str, value: Option<Bson>| {
-                let Some(value) = value else { return };
+            for (operator, name, value) in totals.stored() {
                 let operator = update
                     .entry(operator.to_owned())
                     .or_insert_with(|| doc! {}.into());
                 if let Bson::Document(operands) = operator {
-                    operands.insert(path(what), value);
+                    operands.insert(format!("{}.{}.{name}", spec.rollup, field.name), value);
                 }
-            };
-            put("$inc", COUNT, Some(totals.count.into()));
-            put(
-                "$inc",
-                MISSING,
-                (totals.missing > 0).then(|| totals.missing.into()),
-            );
-            put("$inc", "sum", totals.sum.clone());
-            put("$min", "min", totals.min.clone());
-            put("$max", "max", totals.max.clone());
+            }
         }
     }
 
@@ -91,17 +80,9 @@ impl Totals {
     pub fn document(&self, spec: &BucketSpec) -> Document {
         let fields = spec.rollups.iter().zip(&self.fields);
         let stored = fields.map(|(field, totals)| {
-            let mut stored = doc! { COUNT: totals.count };
-            let missing = (totals.missing > 0).then(|| totals.missing.into());
-            for (name, value) in [
-                (MISSING, missing),
-                ("sum", totals.sum.clone()),
-                ("min", totals.min.clone()),
-                ("max", totals.max.clone()),
-            ] {
-                stored.extend(value.map(|value| (name.to_owned(), value)));
-            }
-            (field.name.to_owned(), stored.into())
+            let stored = totals.stored();
+            let stored = stored.map(|(_, name, value)| (name.to_owned(), value));
+            (field.name.to_owned(), Document::from_iter(stored).into())
         });
         stored.collect()
     }
@@ -171,6 +152,20 @@ impl FieldTotals {
             }
         }
         Some(with)
+    }
+
+    /// The values that a bucket stores, each with the operator that adds it to a stored one.
+    fn stored(&self) -> impl Iterator<Item = (&'static str, &'static str, Bson)> {
+        let missing = (self.missing > 0).then(|| self.missing.into());
+        let all = [
+            ("$inc", COUNT, Some(self.count.into())),
+            ("$inc", MISSING, missing),
+            ("$inc", "sum", self.sum.clone()),
+            ("$min", "min", self.min.clone()),
+            ("$max", "max", self.max.clone()),
+        ];
+        let stored = all.into_iter();
+        stored.filter_map(|(operator, name, value)| Some((operator, name, value?)))
     }
 
     pub(super) fn read(field: &RollupName, stored: &Document) -> Self {
