@@ -125,22 +125,21 @@ impl<'de, T: Bucket, E: OfElement<T>> Deserialize<'de> for StoredBucket<T, E> {
 
 impl<T: Bucket, E: OfElement<T>> StoredBucket<T, E> {
     fn of(row: &RawDocument) -> Result<Self, String> {
-        let (mut fields, items) = BucketFields::of(&T::SPEC, row)?;
-        let rollup = fields.rollup.take();
-        let (id, key, sealed) = fields.finish(&T::SPEC)?;
-        let key = T::Key::from_values(key).map_err(|field| {
+        let fields = BucketFields::of(&T::SPEC, row)?;
+        let key = T::Key::from_values(fields.key).map_err(|field| {
             let name = T::SPEC.key[field].name;
             format!("the key field `{name}` has a value of another type")
         })?;
-        let elements = elements::<T, E>(items, &key)?;
+        let elements = elements::<T, E>(fields.items, &key)?;
         let length = elements.len() as u64;
-        let totals = rollup.and_then(|rollup| Totals::read(&T::SPEC, &rollup, length));
+        let rollup = fields.rollup.as_ref();
+        let totals = rollup.and_then(|rollup| Totals::read(&T::SPEC, rollup, length));
         Ok(Self {
-            id,
+            id: fields.id,
             key,
             elements,
             left_out: Vec::new(),
-            sealed,
+            sealed: fields.sealed,
             totals,
         })
     }
