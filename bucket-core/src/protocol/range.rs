@@ -3,7 +3,7 @@
 use mongodb::bson::{Document, doc};
 
 /// The options of a find besides its filter.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Range {
     pub sort: Option<Document>,
     pub projection: Option<Document>,
@@ -40,12 +40,6 @@ impl Range {
 
     /// All documents, in no order.
     pub fn unordered() -> Self {
-        Self {
-            sort: None,
-            projection: None,
-            skip: 0,
-            limit: None,
-            batch_size: None,
-        }
+        Self::default()
     }
 }
