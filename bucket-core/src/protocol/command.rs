@@ -89,9 +89,13 @@ impl Update {
 
     /// Makes the server refuse the update if it finds no document: a new one could not have such an
     /// id.
-    pub(crate) fn or_be_refused(mut self) -> Self {
-        let impossible = Bson::Array(Vec::new());
-        (self.update).insert("$setOnInsert", doc! { "_id": impossible });
+    pub(crate) fn or_be_refused(self) -> Self {
+        self.or_insert(Vec::<Bson>::new())
+    }
+
+    /// Inserts a document with this id if it finds none.
+    fn or_insert(mut self, id: impl Into<Bson>) -> Self {
+        (self.update).insert("$setOnInsert", doc! { "_id": id });
         self.upsert = true;
         self
     }

@@ -22,23 +22,12 @@ pub struct AppendedItems {
 impl IndexedScope {
     /// The append in one round trip: into the open bucket, or into a new one with this id.
     pub fn append_or_open(&self, items: AppendedItems, new_id: &str) -> Update {
-        let filter = self.open_bucket(&items, self.ids());
-        let mut update = self.push(items);
-        update.insert("$setOnInsert", doc! { "_id": new_id });
-        Update {
-            filter,
-            update,
-            upsert: true,
-            hint: Some(self.open.name),
-        }
+        self.append_to_open(items).or_insert(new_id)
     }
 
     /// The append into the open bucket, if there is one.
     pub fn append_to_open(&self, items: AppendedItems) -> Update {
-        Update {
-            hint: Some(self.open.name),
-            ..Update::new(self.open_bucket(&items, self.ids()), self.push(items))
-        }
+        self.append(self.open_bucket(&items, self.ids()), items)
     }
 
     /// The append into the open bucket as one of several statements. Without an open bucket the
@@ -71,18 +60,21 @@ impl IndexedScope {
             let count = self.open.bound() - size(&items.elements);
             filter.insert(self.spec.count, count);
         }
-        let update = Update {
-            hint: Some(if is_own { "_id_" } else { self.open.name }),
-            ..Update::new(filter, self.push(items))
-        };
-        update.or_be_refused()
+        let mut append = self.append(filter, items);
+        if is_own {
+            append.hint = Some("_id_");
+        }
+        append.or_be_refused()
     }
 
     /// The append into the bucket with this id, which is opened if it does not exist. If it is full
     /// or sealed the server refuses with E11000 on `_id_`.
     pub fn append_to_id(&self, items: AppendedItems, id: &str) -> Update {
         let filter = self.open_bucket(&items, doc! { "_id": id });
-        self.push_or_insert(filter, items)
+        Update {
+            upsert: true,
+            ..self.append(filter, items)
+        }
     }
 
     /// Inserts a bucket with this id. If the id is taken the server refuses with E11000 on `_id_`;
@@ -95,18 +87,9 @@ impl IndexedScope {
         let mut filter = self.open_bucket_anywhere();
         filter.insert(SEALED, doc! { "$lt": "" });
         filter.insert("_id", id);
-        self.push_or_insert(filter, items)
-    }
-
-    /// The append into the bucket with the filter's id if it matches, or else into a new one.
-    fn push_or_insert(&self, filter: Document, items: AppendedItems) -> Update {
         Update {
-            filter,
-            update: self.push(items),
             upsert: true,
-            // Without the hint the server would try both indexes each time, and a writer that knows
-            // another capacity could exceed the collection's.
-            hint: Some(self.open.name),
+            ..self.append(filter, items)
         }
     }
 
@@ -158,9 +141,8 @@ impl IndexedScope {
         filter
     }
 
-    /// `$each` even for a single element: an element that itself looks like a modifier
-    /// (`{"$each": …}`, from a flattened map) stays a plain value inside an array.
-    fn push(&self, items: AppendedItems) -> Document {
+    /// The append into the bucket that this filter finds.
+    fn append(&self, filter: Document, items: AppendedItems) -> Update {
         let AppendedItems {
             elements,
             totals,
@@ -170,6 +152,8 @@ impl IndexedScope {
         if oversize > 0 {
             added.insert(OVERSIZE, oversize);
         }
+        // `$each` even for a single element: an element that itself looks like a modifier
+        // (`{"$each": …}`, from a flattened map) stays a plain value inside an array.
         let mut update = doc! {
             "$push": { self.spec.items: { "$each": elements } },
             "$inc": added,
@@ -177,7 +161,12 @@ impl IndexedScope {
         if let Some(totals) = totals {
             totals.add_to(self.spec, &mut update);
         }
-        update
+        Update {
+            // Without the hint the server would try both indexes each time, and a writer that knows
+            // another capacity could exceed the collection's.
+            hint: Some(self.open.name),
+            ..Update::new(filter, update)
+        }
     }
 }
 
