@@ -179,7 +179,7 @@ impl KeyScope {
     /// The ids of all buckets of the key or window: a range, which the `_id` index answers alone.
     /// Never a regex.
     pub fn ids(&self) -> Document {
-        doc! { "_id": { "$gte": &self.prefix, "$lt": id::successor(&self.prefix) } }
+        id_range(&self.prefix)
     }
 
     /// The ids of all buckets of these keys.
@@ -295,6 +295,11 @@ impl IndexedScope {
         }
         filter
     }
+}
+
+/// The ids with this prefix.
+pub(crate) fn id_range(prefix: &str) -> Document {
+    doc! { "_id": { "$gte": prefix, "$lt": id::successor(prefix) } }
 }
 
 /// Whether a bucket is unsealed, as an expression.

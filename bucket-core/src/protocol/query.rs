@@ -13,13 +13,12 @@ pub use self::{
 };
 use crate::{
     protocol::{
-        command::{KeyScope, each_one, identity},
+        command::{KeyScope, each_one, id_range, identity},
         filter::{Filter, Node},
         range::Range,
         time_bounds::TimeBounds,
     },
     schema::{
-        id,
         names::WHOLE_ITEM,
         spec::{BucketSpec, KeyName},
     },
@@ -88,14 +87,6 @@ impl Query {
         self.filter.is_everything() && self.skip == 0 && self.limit.is_none()
     }
 
-    /// The order of the buckets.
-    pub(crate) fn order(&self) -> Range {
-        match self.newest_first {
-            true => Range::newest_first(),
-            false => Range::oldest_first(),
-        }
-    }
-
     /// The options of a read of whole buckets.
     pub fn bucket_range(&self, spec: &BucketSpec) -> Range {
         let projection = self.names.as_ref().map(|names| {
@@ -105,33 +96,15 @@ impl Query {
             projection
         });
         Range {
+            sort: Some(doc! { "_id": self.direction() }),
             projection,
-            ..self.order()
+            ..Range::unordered()
         }
     }
 
     /// 1, or -1 from the end.
     pub(crate) fn direction(&self) -> i32 {
         if self.newest_first { -1 } else { 1 }
-    }
-
-    /// The items of a key, or of all keys, each as a bucket with one item, whose count's field
-    /// holds the number of elements before the item.
-    ///
-    /// Only the match language decides conditions, on each element after `$unwind`: expressions
-    /// such as `$filter` compare differently (they compare across kinds of values, and do not look
-    /// into arrays).
-    pub fn pipeline(
-        &self,
-        spec: &BucketSpec,
-        scope: Option<&KeyScope>,
-        start: Option<&QueryStart>,
-    ) -> Vec<Document> {
-        let buckets = self.buckets(spec, scope, start);
-        let known = start.and_then(|start| start.buckets);
-        let most = known.or_else(|| self.most_buckets(start));
-        let cut = start.and_then(|start| Some((start.id.clone(), start.at?)));
-        self.single_items(spec, buckets, most, cut)
     }
 
     /// The maximum number of buckets that hold all requested items, if each one that satisfies
@@ -202,12 +175,6 @@ impl Query {
             }
         }
         all.extend(start.map(|start| self.buckets_from(spec, start)));
-        self.with_matches(spec, all)
-    }
-
-    /// The documents that satisfy these conditions and can hold matching items.
-    fn with_matches(&self, spec: &BucketSpec, mut all: Vec<Document>) -> Document {
-        let filter = (!self.filter.is_everything()).then_some(&self.filter);
         all.extend(filter.map(|filter| filter.of_bucket(spec.items)));
         if self.limit.is_some() && !self.filter.is_on_items() {
             // Removals may have left buckets without items.
@@ -238,10 +205,6 @@ pub fn compare_id(spec: &BucketSpec, operator: &str, id: impl Into<Bson>) -> Doc
         true => doc! { "$expr": { operator: ["$_id", { "$literal": id }] } },
         false => doc! { "_id": { operator: id } },
     }
-}
-
-fn id_range(prefix: &str) -> Document {
-    doc! { "_id": { "$gte": prefix, "$lt": id::successor(prefix) } }
 }
 
 /// The fields of a bucket that a read needs: its id, its key, and this item as an array.

@@ -2,27 +2,33 @@
 
 use mongodb::bson::{Bson, Document, doc};
 
-use super::{Query, clamped, limit, projection};
-use crate::schema::{names::ROW_STATE, spec::BucketSpec};
-
-/// A bucket's id, and the number of elements before a position in it.
-pub(crate) type Cut = (String, u64);
+use super::{Query, QueryStart, clamped, limit, projection};
+use crate::{
+    protocol::command::KeyScope,
+    schema::{names::ROW_STATE, spec::BucketSpec},
+};
 
 impl Query {
-    /// The matching items of these documents, or of the first ones.
-    pub(super) fn single_items(
+    /// The items of a key, or of all keys, each as a bucket with one item, whose count's field
+    /// holds the number of elements before the item.
+    ///
+    /// Only the match language decides conditions, on each element after `$unwind`: expressions
+    /// such as `$filter` compare differently (they compare across kinds of values, and do not look
+    /// into arrays).
+    pub fn pipeline(
         &self,
         spec: &BucketSpec,
-        documents: Document,
-        most: Option<u64>,
-        cut: Option<Cut>,
+        scope: Option<&KeyScope>,
+        start: Option<&QueryStart>,
     ) -> Vec<Document> {
+        let known = start.and_then(|start| start.buckets);
+        let most = known.or_else(|| self.most_buckets(start));
         let mut stages = vec![
-            doc! { "$match": documents },
+            doc! { "$match": self.buckets(spec, scope, start) },
             doc! { "$sort": { "_id": self.direction() } },
         ];
         stages.extend(most.and_then(limit));
-        stages.extend(self.numbered_items(spec, cut));
+        stages.extend(self.numbered_items(spec, start));
         stages.extend(self.matching_items(spec));
         if self.skip > 0 {
             stages.push(doc! { "$skip": clamped(self.skip) });
@@ -48,7 +54,8 @@ impl Query {
 
     /// The stages that make a bucket of each item, with the number of elements before it; of one
     /// bucket, only those from an element on.
-    fn numbered_items(&self, spec: &BucketSpec, cut: Option<Cut>) -> Vec<Document> {
+    fn numbered_items(&self, spec: &BucketSpec, start: Option<&QueryStart>) -> Vec<Document> {
+        let cut = start.and_then(|start| Some((&start.id, start.at?)));
         let items = format!("${}", spec.items);
         // No condition and no key field can have these two names.
         let number = if self.newest_first {
@@ -60,7 +67,7 @@ impl Query {
         if self.newest_first {
             let taken = match cut {
                 None => Bson::String(items),
-                Some((id, at)) => first_elements(&id, at, &items),
+                Some((id, at)) => first_elements(id, at, &items),
             };
             let reverse = doc! { "$set": {
                 spec.count: { "$size": { "$ifNull": [taken.clone(), []] } },
