@@ -11,9 +11,7 @@ use std::ops::Deref;
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
-pub(crate) use self::index::{
-    open_index_filter, reference_index_keys, unique_index_filter, unique_index_keys,
-};
+pub(crate) use self::index::open_index_filter;
 pub use self::{
     append::{AppendedItems, size},
     edit::{KeptFields, Places, StoredItems},

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use mongodb::{
     IndexModel,
-    bson::{Bson, DateTime, Document, doc},
+    bson::{Bson, Document, doc},
     options::IndexOptions,
 };
 
@@ -64,7 +64,7 @@ pub fn of_extras(found: &[IndexModel], spec: &OutlierSpec) -> Result<Vec<IndexMo
         .partial_filter_expression(doc! { TOTAL_INDEX: { "$exists": true } })
         .build();
     let total = spec.total.map(|total| model(doc! { total: 1 }, options));
-    let keys = command::reference_index_keys(spec.reference);
+    let keys = doc! { spec.reference: 1, "_id": 1 };
     let all = std::iter::once(IndexModel::builder().keys(keys).build()).chain(total);
     let is_missing = |index: &IndexModel| found.iter().all(|found| found.keys != index.keys);
     Ok(all.filter(is_missing).collect())
@@ -158,14 +158,24 @@ fn unique(
     let Some(field) = spec.unique else {
         let index = named(found, UNIQUE_INDEX);
         let field = index.and_then(|index| index.keys.keys().last());
-        return field.map_or(Ok(None), |field| Err(unknown_unique(field)));
+        return field.map_or(Ok(None), |field| {
+            Err(Kind::KnowsLess {
+                keeps: format!("each item once, by `{field}`"),
+                add: "mark that field `unique`",
+                remove: format!("dropIndex({UNIQUE_INDEX:?})"),
+            })
+        });
     };
     let options = IndexOptions::builder()
         .name(UNIQUE_INDEX.to_owned())
         .unique(true)
-        .partial_filter_expression(command::unique_index_filter(spec))
+        // Not an empty bucket, which would be in it with a null, so that two empty buckets would
+        // exclude each other.
+        .partial_filter_expression(doc! { spec.count: { "$gt": 0 } })
         .build();
-    let ours = model(command::unique_index_keys(spec, field), options);
+    let mut keys = command::each_one(spec.key_names());
+    keys.insert(command::identity_path(spec.items, field), 1_i32);
+    let ours = model(keys, options);
     match named(found, UNIQUE_INDEX) {
         // The server adds a version to each index.
         Some(index) if required::arguments(index, &["v"]) != required::arguments(&ours, &[]) => {
@@ -173,14 +183,6 @@ fn unique(
         }
         Some(_) if needed == Needed::IfMissing => Ok(None),
         _ => Ok(Some(ours)),
-    }
-}
-
-fn unknown_unique(field: &str) -> Kind {
-    Kind::KnowsLess {
-        keeps: format!("each item once, by `{field}`"),
-        add: "mark that field `unique`",
-        remove: format!("dropIndex({UNIQUE_INDEX:?})"),
     }
 }
 
@@ -286,7 +288,8 @@ fn check(index: &IndexModel, name: &str, spec: &BucketSpec) -> Result<OpenIndex,
     if let Ordinal::Window { seconds } = spec.id.ordinal {
         let bound = filter.get_document(spec.window);
         let bound = bound.and_then(|window| window.get_datetime("$gte"));
-        let stored = window_of(*bound.map_err(|_| other())?);
+        let bound = bound.map_err(|_| other())?.timestamp_millis();
+        let stored = (command::before_all_windows(0).timestamp_millis() - bound) / 1000;
         if stored != i64::from(seconds) {
             return Err(Kind::WindowMismatch {
                 stored,
@@ -320,10 +323,4 @@ fn other_struct(index: &IndexModel) -> Option<Kind> {
     let by = names.iter().map(|name| format!("`{name}`"));
     let by = by.collect::<Vec<_>>().join(", ");
     (guards && *sealed == SEALED).then_some(Kind::OtherStruct { by })
-}
-
-/// The length in seconds of the windows of an index with this bound.
-fn window_of(bound: DateTime) -> i64 {
-    let none = command::before_all_windows(0);
-    (none.timestamp_millis() - bound.timestamp_millis()) / 1000
 }

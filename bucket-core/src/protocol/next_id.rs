@@ -9,16 +9,9 @@ pub fn next_id(
     opening_id: Option<&str>,
     last: Option<&str>,
 ) -> Result<Option<String>, ()> {
-    match opening_id {
-        Some(opening_id) => {
-            id::next_suffix(opening_id, last.filter(|last| last.starts_with(opening_id)))
-        }
-        None => next_number(scope, last),
+    if let Some(opening_id) = opening_id {
+        return id::next_suffix(opening_id, last.filter(|last| last.starts_with(opening_id)));
     }
-}
-
-/// The number after `last`; `Err` if that is not a number, `Ok(None)` if the width is used up.
-pub(crate) fn next_number(scope: &KeyScope, last: Option<&str>) -> Result<Option<String>, ()> {
     let next = match last {
         None => 0,
         Some(last) => {

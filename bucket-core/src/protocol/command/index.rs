@@ -1,8 +1,8 @@
-//! The indexes: their names, their keys, and the buckets that they hold.
+//! The open index: its keys, and the buckets that it holds.
 
 use mongodb::bson::{DateTime, Document, doc};
 
-use super::{each_one, identity_path};
+use super::each_one;
 use crate::schema::{
     names::SEALED,
     open_index::OpenIndex,
@@ -16,11 +16,6 @@ pub fn open_index_keys(spec: &BucketSpec) -> Document {
     keys
 }
 
-/// The keys of the index on the reference field of extras.
-pub(crate) fn reference_index_keys(reference: &str) -> Document {
-    doc! { reference: 1, "_id": 1 }
-}
-
 /// Which buckets the open index holds.
 pub(crate) fn open_index_filter(spec: &BucketSpec, open: OpenIndex) -> Document {
     let mut filter = doc! { spec.count: { "$lt": open.bound() } };
@@ -28,19 +23,6 @@ pub(crate) fn open_index_filter(spec: &BucketSpec, open: OpenIndex) -> Document 
         filter.insert(name, doc! { "$gte": before_all_windows(seconds.into()) });
     }
     filter
-}
-
-/// The keys of the index on the `unique` field.
-pub(crate) fn unique_index_keys(spec: &BucketSpec, field: &str) -> Document {
-    let mut keys = each_one(spec.key_names());
-    keys.insert(identity_path(spec.items, field), 1_i32);
-    keys
-}
-
-/// Which buckets that index holds: not an empty one, which would be in it with a null, so that two
-/// empty buckets would exclude each other.
-pub(crate) fn unique_index_filter(spec: &BucketSpec) -> Document {
-    doc! { spec.count: { "$gt": 0 } }
 }
 
 /// The moment one window before the first that ids can hold. As the bound of the open index it
