@@ -57,7 +57,7 @@ pub fn is_lost_race(error: &DriverError) -> bool {
 /// The transaction runs in a task of its own. One whose commit was dropped before it was sent would
 /// lock its documents until the server ends it, which by default takes a minute.
 pub async fn run<A: Attempt>(server: &Server, attempt: A) -> Result<A::Output> {
-    run_after(server, attempt, &mut CausalTime::default()).await
+    run_after(server, attempt, CausalTime::default()).await.0
 }
 
 /// Runs an attempt in the caller's session, if there is one. If that session is in a transaction,
@@ -77,8 +77,7 @@ pub async fn run_in<A: Attempt>(
     if is_in_transaction(server, session).await? {
         return attempt.attempt(session).await;
     }
-    let mut time = CausalTime::of(session);
-    let done = run_after(server, attempt, &mut time).await;
+    let (done, time) = run_after(server, attempt, CausalTime::of(session)).await;
     time.advance(session);
     done
 }
@@ -118,30 +117,28 @@ impl CausalTime {
     }
 }
 
-/// [`run`], after this time, which is then that of the commit.
+/// [`run`], after this time; also returns that of the commit.
 async fn run_after<A: Attempt>(
     server: &Server,
     attempt: A,
-    time: &mut CausalTime,
-) -> Result<A::Output> {
-    let (server_of_task, mut time_of_task) = (server.clone(), std::mem::take(time));
+    mut time: CausalTime,
+) -> (Result<A::Output>, CausalTime) {
+    let server_of_task = server.clone();
     let work = async move {
-        let done = begin_and_commit(&server_of_task, &attempt, &mut time_of_task).await;
-        (done, time_of_task)
+        let done = begin_and_commit(&server_of_task, &attempt, &mut time).await;
+        (done, time)
     };
     // Boxed, so that the compiler makes a task for each output, not for each attempt.
     let work: BoxFuture<'static, _> = Box::pin(call::in_task(work));
     let task = tokio::spawn(work);
     match task.await.map_err(JoinError::try_into_panic) {
-        Ok((done, after)) => {
-            *time = after;
-            done
-        }
+        Ok(done) => done,
         Err(Ok(panic)) => std::panic::resume_unwind(panic),
         // The tokio runtime is shutting down.
         Err(Err(cancelled)) => {
             let error = server.target().error(Kind::Driver).in_doubt();
-            Err(error.with_source(Box::new(cancelled)))
+            let error = error.with_source(Box::new(cancelled));
+            (Err(error), CausalTime::default())
         }
     }
 }
@@ -151,22 +148,19 @@ async fn begin_and_commit<A: Attempt>(
     attempt: &A,
     time: &mut CausalTime,
 ) -> Result<A::Output> {
-    let begun = async {
-        let mut session = server.start_session().await?;
-        time.advance(&mut session);
-        begin::<A>(&mut session).await?;
-        Ok(session)
-    };
-    let begun: Result<_, DriverError> = begun.await;
-    let mut session = begun.map_err(|error| server.target().read_error(error))?;
+    let session = server.start_session().await;
+    let mut session = session.map_err(|error| server.target().read_error(error))?;
+    time.advance(&mut session);
+    begin::<A>(server, &mut session).await?;
     let done = commit_or_retry(server, attempt, &mut session).await;
     *time = CausalTime::of(&session);
     done
 }
 
-async fn begin<A: Attempt>(session: &mut ClientSession) -> Result<(), DriverError> {
+async fn begin<A: Attempt>(server: &Server, session: &mut ClientSession) -> Result<()> {
     let concern = A::READS_ONE_MOMENT.then(ReadConcern::snapshot);
-    wire::begin(session, concern).await
+    let begun = wire::begin(session, concern).await;
+    begun.map_err(|error| server.target().read_error(error))
 }
 
 /// Runs the body of a transaction that has begun, and commits it; again from its begin after a lost
@@ -199,8 +193,7 @@ async fn commit_or_retry<A: Attempt>(
         call::again();
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(MAX_RACE_PAUSE);
-        let again = begin::<A>(session).await;
-        again.map_err(|error| server.target().read_error(error))?;
+        begin::<A>(server, session).await?;
     }
 }
 
