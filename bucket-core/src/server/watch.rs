@@ -67,28 +67,26 @@ impl Events {
                     }
                 }
             }
-            let target = self.target.borrow();
-            self.stream = target.open(&self.watched, self.reached.clone()).await?;
-            self.has_given = false;
+            self.reopen().await?;
         }
+    }
+
+    /// Opens the stream again at the position that it has reached. One round trip.
+    pub async fn reopen(&mut self) -> Result<()> {
+        let target = self.target.borrow();
+        self.stream = target.open(&self.watched, self.reached.clone()).await?;
+        self.has_given = false;
+        Ok(())
+    }
+
+    /// The target of the watch.
+    pub fn target(&self) -> Target<'_> {
+        self.target.borrow()
     }
 
     /// The position after the last event, or after everything that did not concern the stream.
     pub fn token(&self) -> Option<ResumeToken> {
         self.reached.clone()
-    }
-
-    /// The position at which the stream begins.
-    async fn first_token(&mut self) -> Result<Option<ResumeToken>> {
-        match self.stream.resume_token() {
-            Some(token) => Ok(Some(token)),
-            // The server gives no token with a first batch that already has events. These happened
-            // before the call returns, so a later read will find what they did.
-            None => {
-                self.next_event().await?;
-                Ok(self.reached.clone())
-            }
-        }
     }
 
     /// Whether there may be further events.
@@ -172,9 +170,13 @@ impl Target<'_> {
             calls: Calls::current(),
         };
         if events.reached.is_none() {
-            events.reached = events.first_token().await?;
-            events.stream = self.open(watched, events.reached.clone()).await?;
-            events.has_given = false;
+            events.reached = events.stream.resume_token();
+            if events.reached.is_none() {
+                // The server gives no token with a first batch that already has events. These
+                // happened before the call returns, so a later read will find what they did.
+                events.next_event().await?;
+            }
+            events.reopen().await?;
         }
         Ok(events)
     }

@@ -157,15 +157,11 @@ impl<I: Send + 'static> Watch<I> {
         let watched = self.watched?;
         let resume = after.as_ref().and_then(WatchToken::resume_token);
         let events = target.borrow().watch(&watched, resume).await?;
-        let follower = Follower {
-            target,
-            watched,
-            events,
-            read_new: self.read_new,
-        };
+        let read_new = self.read_new;
+        let follower = Follower { events, read_new };
         let token = match after {
             Some(token) => token,
-            None => follower.first_token()?,
+            None => follower.known_token(follower.events.token())?,
         };
         let events = try_unfold(follower, async |mut follower| {
             let news = follower.next().await?;
@@ -188,27 +184,17 @@ struct News<I> {
 
 /// A watch that has begun.
 struct Follower<I> {
-    target: OwnedTarget,
-    watched: Watched,
     events: Events,
     read_new: ReadNew<I>,
 }
 
 impl<I> Follower<I> {
-    fn first_token(&self) -> Result<WatchToken> {
-        self.known_token(self.events.token())
-    }
-
     async fn next(&mut self) -> Result<News<I>> {
         let event = match self.events.next_event().await {
             // The driver resumes after the errors that the server labels so. From 9.0 on an
             // election may also end with this one.
             Err(error) if error.driver().is_some_and(is_election) => {
-                let resumed = self
-                    .target
-                    .borrow()
-                    .watch(&self.watched, self.events.token());
-                self.events = resumed.await?;
+                self.events.reopen().await?;
                 self.events.next_event().await?
             }
             event => event?,
@@ -228,7 +214,7 @@ impl<I> Follower<I> {
             "invalidate" | "drop" | "rename" | "dropDatabase" => Err(self.dropped()),
             _ => Ok(News {
                 after: self.known_token(Some(event.token.clone()))?,
-                items: (self.read_new)(self.target.borrow(), &event)?,
+                items: (self.read_new)(self.events.target(), &event)?,
             }),
         }
     }
@@ -236,11 +222,11 @@ impl<I> Follower<I> {
     /// The server's token as ours; an error if this library does not know its form.
     fn known_token(&self, token: Option<ResumeToken>) -> Result<WatchToken> {
         let token = token.as_ref().and_then(WatchToken::after);
-        token.ok_or_else(|| self.target.borrow().error(Kind::Driver))
+        token.ok_or_else(|| self.events.target().error(Kind::Driver))
     }
 
     fn dropped(&self) -> crate::Error {
-        self.target.borrow().error(Kind::Dropped)
+        self.events.target().error(Kind::Dropped)
     }
 }
 
