@@ -1,6 +1,5 @@
 //! Streams of the items of one key or of all keys, with or without a condition.
 
-mod buckets;
 mod list;
 mod page;
 mod place;
@@ -11,7 +10,10 @@ mod token;
 use std::marker::PhantomData;
 
 use bucket_core::{
-    protocol::{filter::Filter, query::Query},
+    protocol::{
+        filter::Filter,
+        query::{ItemPosition, Query},
+    },
     schema::spec::BucketSpec,
     server::{call::span, target::OwnedTarget},
     value::unreadable::OnUnreadable,
@@ -20,7 +22,7 @@ use mongodb::ClientSession;
 
 pub(crate) use self::stream::ItemForm;
 pub(crate) use self::{
-    list::{ItemList, ReadStart},
+    list::ItemList,
     place::{ReadPlace, RowSource, resume, rows},
 };
 pub use self::{
@@ -279,11 +281,10 @@ impl<'s, T: Bucket, F: ItemForm<Of = T>> Items<'s, T, F> {
         ItemStream::open(self).await
     }
 
-    /// The place where the read starts.
-    fn start(&mut self) -> Result<ReadStart> {
+    /// The position where the read starts, if it goes on from a token.
+    fn start(&mut self) -> Result<Option<ItemPosition>> {
         self.list.query.names = F::names();
         let token = self.after.as_ref();
-        let start = token.map(|token| self.list.start_at(token)).transpose()?;
-        Ok(start.unwrap_or_default())
+        token.map(|token| self.list.position_of(token)).transpose()
     }
 }

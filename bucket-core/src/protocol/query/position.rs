@@ -5,10 +5,9 @@
 //! fingerprints of up to eight elements that the read gave last. An append adds behind all items,
 //! and nothing else adds any, so the position is beside whichever of these still stands.
 //!
-//! A read of all items takes whole buckets, and the client skips and cuts them
-//! (`read/items/buckets.rs`); with a filter or a limit it takes single items
-//! (`read/items/rows.rs`). Both keep the bytes of what they gave last, and hash them only when they
-//! are asked for a token. A read of single items from a token assumes that nothing before the place
+//! A read of all items takes whole buckets, and the client cuts the first; with a filter or a limit
+//! it takes single items (`read/items/rows.rs`). Both keep the bytes of what they gave last, and
+//! hash them only when they are asked for a token. A read of single items from a token assumes that nothing before the place
 //! was removed, and asks for the nearest of those elements as well; if that is another one now, it
 //! reads the place's bucket and looks.
 

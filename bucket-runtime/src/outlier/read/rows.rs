@@ -59,7 +59,7 @@ impl<'s> ParentRows<'s> {
         on_unreadable: Option<OnUnreadable<'s>>,
         after: Option<&ItemToken>,
     ) -> Result<Self> {
-        let start = after.map(|token| list.items.start_at(token)).transpose();
+        let start = after.map(|token| list.items.position_of(token)).transpose();
         let start = start.map_err(|_| list.parent.error(Kind::TokenMismatch))?;
         let query = &list.items.query;
         let mut rows = Self {
@@ -76,7 +76,7 @@ impl<'s> ParentRows<'s> {
             calls: Calls::current(),
             list,
         };
-        let Some(position) = start.and_then(|start| start.position) else {
+        let Some(position) = start else {
             return Ok(rows);
         };
         let section = rows.list.section_of(&position);

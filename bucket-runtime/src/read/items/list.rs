@@ -26,27 +26,15 @@ pub(crate) struct ItemList {
     pub(crate) query: Query,
 }
 
-/// The place where a read starts, unless it starts with the first bucket.
-#[derive(Default)]
-pub(crate) struct ReadStart {
-    pub(crate) bucket: Option<QueryStart>,
-    /// The position of the token from which the read goes on.
-    pub(crate) position: Option<ItemPosition>,
-}
-
 impl ItemList {
-    /// The place of a token, if the token belongs to this list.
-    pub(crate) fn start_at(&self, token: &ItemToken) -> Result<ReadStart> {
+    /// The position of a token, if the token belongs to this list.
+    pub(crate) fn position_of(&self, token: &ItemToken) -> Result<ItemPosition> {
         if token.list != self.fingerprint() {
             return Err(self.target.borrow().error(Kind::TokenMismatch));
         }
-        let bucket = format!("{}{}", self.prefix(), token.position.bucket);
-        Ok(ReadStart {
-            bucket: Some(QueryStart::of_bucket(bucket.clone())),
-            position: Some(ItemPosition {
-                bucket,
-                ..token.position.clone()
-            }),
+        Ok(ItemPosition {
+            bucket: format!("{}{}", self.prefix(), token.position.bucket),
+            ..token.position.clone()
         })
     }
 

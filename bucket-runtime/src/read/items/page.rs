@@ -1,11 +1,8 @@
 //! One page of a list of items, filtered or not, with tokens for the pages beside it.
 
-use std::sync::Arc;
-
 use super::{
     ItemToken, Items,
-    rows::{ItemRow, ItemRows},
-    stream::ItemForm,
+    stream::{ItemForm, ItemStream},
 };
 use crate::{Bucket, Result, call::Call};
 
@@ -87,25 +84,19 @@ impl<I> PageOfItems<'_, I> {
 impl<T: Bucket, F: ItemForm<Of = T>> Items<'_, T, F> {
     /// The items of the first rows, and the token of the position after them if there are further
     /// rows.
-    async fn read_rows(mut self, most: u64) -> Result<(Vec<F::Item>, Option<ItemToken>)> {
+    async fn read_rows(self, most: u64) -> Result<(Vec<F::Item>, Option<ItemToken>)> {
         let mut found = Vec::new();
-        let start = self.start()?;
-        let list = Arc::new(self.list);
-        let rows = ItemRows::open::<F>(list, start, self.session, self.on_unreadable);
-        let mut rows = rows.await?;
+        let mut stream = ItemStream::open::<F>(self).await?;
         for _ in 0..most {
-            let Some(ItemRow { item, bytes }) = rows.next_row().await? else {
+            let Some(row) = stream.next_row().await? else {
                 return Ok((found, None));
             };
-            found.extend(item);
-            rows.place.note_given(bytes);
+            stream.take_row(row);
+            found.extend(stream.items.by_ref());
         }
         // If the next row cannot be read, that is an error of the next page.
-        let has_more = !matches!(rows.next_row().await, Ok(None));
-        Ok((
-            found,
-            has_more.then(|| rows.place.token(&rows.list)).flatten(),
-        ))
+        let has_more = !matches!(stream.next_row().await, Ok(None));
+        Ok((found, has_more.then(|| stream.token()).flatten()))
     }
 
     pub(super) async fn page(mut self, limit: u64, place: PagePlace) -> Result<ItemPage<F::Item>> {

@@ -22,7 +22,7 @@ const MAX_SEARCHES: u32 = 10;
 #[derive(Default)]
 pub(crate) struct ReadPlace {
     /// The position where the read started, if it went on from a token.
-    started: Option<ItemPosition>,
+    pub(super) started: Option<ItemPosition>,
     /// The rows that were given last, from which a token is made.
     given: VecDeque<RawDocumentBuf>,
 }

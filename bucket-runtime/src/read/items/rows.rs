@@ -1,111 +1,140 @@
-//! A read of single items, with a filter or a limit: rows that the server unwinds, or the client
-//! where it can (`protocol/query/whole.rs`).
+//! The rows of a read: whole buckets, of which the client cuts the first at a token, since they are
+//! cheaper than single items if all are wanted; or, with a filter or a limit, single items, each as
+//! a bucket of one, which the server unwinds, or the client where it can
+//! (`protocol/query/whole.rs`).
 
-use std::{
-    sync::Arc,
-    task::{Context, Poll, ready},
+use std::{sync::Arc, vec::IntoIter};
+
+use bucket_core::{
+    protocol::query::{ItemPosition, NeighbourSide},
+    server::read::cursor::DocumentCursor,
+    value::unreadable::OnUnreadable,
+};
+use mongodb::bson::RawDocumentBuf;
+
+use super::{list::ItemList, stream::ItemForm};
+use crate::{
+    Result,
+    read::stored_bucket::{StoredBucket, next_bucket},
 };
 
-use bucket_core::{server::read::cursor::DocumentCursor, value::unreadable::OnUnreadable};
-use futures_util::stream::{BoxStream, StreamExt, try_unfold};
-use mongodb::{ClientSession, bson::RawDocumentBuf};
-
-use super::{
-    list::{ItemList, ReadStart},
-    place::{ReadPlace, resume, rows},
-    stream::ItemForm,
-};
-use crate::{Result, read::stored_bucket::next_bucket};
-
-/// The rows of a read, each of them a bucket with one item.
-pub(super) struct ItemRows<'s, T> {
-    pub(super) list: Arc<ItemList>,
-    pub(super) place: ReadPlace,
-    rows: BoxStream<'s, Result<ItemRow<T>>>,
-}
-
-/// A row, with its item unless that is skipped or cannot be read.
+/// A row, and those of its items that are to be given.
 pub(super) struct ItemRow<T> {
-    pub(super) item: Option<T>,
-    pub(super) bytes: RawDocumentBuf,
+    pub(super) items: IntoIter<T>,
+    pub(super) bucket: RowBucket,
 }
 
-impl<'s, T: Send + 'static> ItemRows<'s, T> {
-    pub(super) async fn open<E: ItemForm<Item = T>>(
-        list: Arc<ItemList>,
-        start: ReadStart,
-        session: Option<&'s mut ClientSession>,
-        on_unreadable: Option<OnUnreadable<'s>>,
-    ) -> Result<Self> {
-        let (cursor, neighbour) = match &start.position {
-            Some(position) => resume(&*list, position.clone(), session).await?,
-            None => {
-                let all = rows(&*list, &list.query, start.bucket.as_ref(), session);
-                (all.await?, None)
-            }
+/// The bucket of a row.
+pub(super) struct RowBucket {
+    pub(super) bytes: RawDocumentBuf,
+    /// The number of elements that could be read.
+    readable: usize,
+    /// The elements that could not be read: the number of elements before each.
+    left_out: Vec<u64>,
+}
+
+impl RowBucket {
+    pub(super) fn is_empty(&self) -> bool {
+        self.readable == 0 && self.left_out.is_empty()
+    }
+
+    /// The position after the last given item, if this many of the readable ones are still to be
+    /// given.
+    pub(super) fn position(&self, list: &ItemList, left: usize) -> Option<ItemPosition> {
+        let newest_first = list.query.newest_first;
+        let before = match (newest_first, left) {
+            (false, 0) => self.readable + self.left_out.len(),
+            (false, left) => self.before_readable(self.readable.saturating_sub(left)),
+            (true, 0) => 0,
+            (true, left) => self.before_readable(left - 1) + 1,
         };
-        let reader = ItemReader {
-            cursor,
-            on_unreadable,
-            skip: start.position.as_ref().map_or(0, |_| list.query.skip),
-        };
-        let rows = try_unfold(reader, async |mut reader| {
-            let row = reader.next::<E>().await?;
-            Ok(row.map(|row| (row, reader)))
-        });
-        Ok(Self {
-            list,
-            place: ReadPlace::new(start.position, neighbour),
-            rows: rows.boxed(),
+        Some(ItemPosition {
+            bucket: self.bytes.get_str("_id").ok()?.to_owned(),
+            before: u32::try_from(before).ok()?,
+            side: NeighbourSide::of_given(newest_first),
+            neighbours: list.neighbours(&self.bytes, before),
         })
     }
-}
 
-impl<T> ItemRows<'_, T> {
-    pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<T>>> {
-        loop {
-            match ready!(self.rows.poll_next_unpin(cx)).transpose() {
-                Ok(Some(ItemRow { item, bytes })) => {
-                    self.place.note_given(bytes);
-                    if let Some(item) = item {
-                        return Poll::Ready(Some(Ok(item)));
-                    }
-                }
-                Ok(None) => return Poll::Ready(None),
-                Err(error) => return Poll::Ready(Some(Err(error))),
-            }
+    /// The number of elements before a readable one, given as the number of readable ones before
+    /// it.
+    fn before_readable(&self, readable: usize) -> usize {
+        let mut before = readable;
+        for left_out in &self.left_out {
+            before += usize::from(*left_out <= before as u64);
+        }
+        before
+    }
+
+    /// The number of readable items before the cut, in the order of the read; 0 if the cut is in
+    /// another bucket.
+    fn before_cut(&self, list: &ItemList, cut: &ItemPosition) -> usize {
+        if self.bytes.get_str("_id").ok() != Some(&cut.bucket) {
+            return 0;
+        }
+        let newest_first = list.query.newest_first;
+        let elements = list.numbered_elements(&self.bytes);
+        let before = self.readable_before(cut.find_among(&elements, newest_first).before);
+        match newest_first {
+            true => self.readable - before,
+            false => before,
         }
     }
 
-    /// The next row, for a reader that decides whether to give it.
-    pub(super) async fn next_row(&mut self) -> Result<Option<ItemRow<T>>> {
-        self.rows.next().await.transpose()
+    /// The number of readable elements before the element with this number.
+    fn readable_before(&self, element: u32) -> usize {
+        let element = u64::from(element);
+        let left_out = (self.left_out.iter()).filter(|left_out| **left_out < element);
+        let readable = element.saturating_sub(left_out.count() as u64);
+        usize::try_from(readable).map_or(self.readable, |readable| readable.min(self.readable))
     }
 }
 
-/// Reads the rows, and leaves out the skipped items.
-struct ItemReader<'s> {
-    cursor: DocumentCursor<'s>,
-    on_unreadable: Option<OnUnreadable<'s>>,
+/// Reads the rows, and leaves out items that the read does not give.
+pub(super) struct RowReader<'s> {
+    pub(super) cursor: DocumentCursor<'s>,
+    pub(super) on_unreadable: Option<OnUnreadable<'s>>,
+    pub(super) list: Arc<ItemList>,
+    /// The position at which the first whole bucket is cut, if the read goes on from a token.
+    pub(super) cut: Option<ItemPosition>,
     /// The number of rows that are still to be skipped.
-    skip: u64,
+    pub(super) skip: u64,
 }
 
-impl ItemReader<'_> {
-    async fn next<E: ItemForm>(&mut self) -> Result<Option<ItemRow<E::Item>>> {
+impl RowReader<'_> {
+    pub(super) async fn next<E: ItemForm>(&mut self) -> Result<Option<ItemRow<E::Item>>> {
         let on_unreadable = self.on_unreadable.as_mut();
         let next = next_bucket::<E::Of, E::Stored>(&mut self.cursor, on_unreadable);
         let Some((bucket, row)) = next.await? else {
             return Ok(None);
         };
         let bytes = row.to_owned();
-        let bucket = bucket.expect_key(self.cursor.target())?;
-        let mut elements = bucket.elements;
-        if self.skip > 0 {
-            self.skip -= 1;
-            elements.clear();
+        let StoredBucket {
+            key,
+            elements,
+            left_out,
+            ..
+        } = bucket.expect_key(self.cursor.target())?;
+        let bucket = RowBucket {
+            bytes,
+            readable: elements.len(),
+            left_out,
+        };
+        let items = elements.into_iter().map(|stored| E::item(&key, stored));
+        let mut items = Vec::from_iter(items);
+        if self.list.query.newest_first {
+            items.reverse();
         }
-        let item = elements.pop().map(|stored| E::item(&bucket.key, stored));
-        Ok(Some(ItemRow { item, bytes }))
+        let mut items = items.into_iter();
+        let not_given = match self.cut.take() {
+            Some(cut) => bucket.before_cut(&self.list, &cut),
+            None if self.skip > 0 => {
+                self.skip -= 1;
+                items.len()
+            }
+            None => 0,
+        };
+        items.by_ref().take(not_given).for_each(drop);
+        Ok(Some(ItemRow { items, bucket }))
     }
 }

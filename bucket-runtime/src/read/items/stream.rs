@@ -3,12 +3,20 @@
 use std::{
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
+    vec::IntoIter,
 };
 
-use futures_util::stream::Stream;
+use bucket_core::protocol::query::QueryStart;
+use futures_util::stream::{BoxStream, Stream, StreamExt, empty, try_unfold};
 
-use super::{Items, buckets::BucketRows, rows::ItemRows, token::ItemToken};
+use super::{
+    Items,
+    list::ItemList,
+    place::{ReadPlace, resume, rows},
+    rows::{ItemRow, RowBucket, RowReader},
+    token::ItemToken,
+};
 use crate::{
     Bucket, Part, Result,
     read::{
@@ -68,11 +76,14 @@ impl<P: Part<Of: Bucket>> ItemForm for PartOf<P> {
 ///
 /// It holds one batch of the driver and one bucket at a time. Dropping it closes the server's
 /// cursor.
-pub struct ItemStream<'s, T>(StreamRows<'s, T>);
-
-enum StreamRows<'s, T> {
-    Buckets(BucketRows<'s, T>),
-    Items(ItemRows<'s, T>),
+pub struct ItemStream<'s, T> {
+    list: Arc<ItemList>,
+    rows: BoxStream<'s, Result<ItemRow<T>>>,
+    /// The items of the last row that are still to be given.
+    pub(super) items: IntoIter<T>,
+    /// The last row, if rows are whole buckets.
+    last: Option<RowBucket>,
+    place: ReadPlace,
 }
 
 impl<'s, T: Send + 'static> ItemStream<'s, T> {
@@ -80,23 +91,50 @@ impl<'s, T: Send + 'static> ItemStream<'s, T> {
         mut items: Items<'s, E::Of, E>,
     ) -> Result<Self> {
         let start = items.start()?;
-        let Items {
+        let (list, session) = (Arc::new(items.list), items.session);
+        let mut stream = Self {
+            list: Arc::clone(&list),
+            rows: empty().boxed(),
+            items: Vec::new().into_iter(),
+            last: None,
+            place: ReadPlace::new(start.clone(), None),
+        };
+        let (spec, scope, query) = (list.spec, list.target.scope.as_ref(), &list.query);
+        if query.limit == Some(0) {
+            return Ok(stream);
+        }
+        let skip = start.as_ref().map_or(0, |_| query.skip);
+        let mut cut = None;
+        let cursor = match start {
+            start if query.takes_whole_buckets() => {
+                let first = start
+                    .as_ref()
+                    .map(|start| QueryStart::of_bucket(start.bucket.clone()));
+                let buckets = query.buckets(spec, scope, first.as_ref());
+                let buckets = list.target.borrow().find(buckets, query.bucket_range(spec));
+                cut = start;
+                buckets.cursor(session).await?
+            }
+            Some(position) => {
+                let (cursor, neighbour) = resume(&*list, position.clone(), session).await?;
+                stream.place = ReadPlace::new(Some(position), neighbour);
+                cursor
+            }
+            None => rows(&*list, query, None, session).await?,
+        };
+        let reader = RowReader {
+            cursor,
+            on_unreadable: items.on_unreadable,
+            cut,
+            skip,
             list,
-            session,
-            on_unreadable,
-            ..
-        } = items;
-        let list = Arc::new(list);
-        let query = &list.query;
-        Ok(Self(if query.limit == Some(0) {
-            StreamRows::Buckets(BucketRows::none(list, start.position))
-        } else if query.takes_whole_buckets() {
-            let rows = BucketRows::open::<E>(list, start, session, on_unreadable);
-            StreamRows::Buckets(rows.await?)
-        } else {
-            let rows = ItemRows::open::<E>(list, start, session, on_unreadable);
-            StreamRows::Items(rows.await?)
-        }))
+        };
+        let rows = try_unfold(reader, async |mut reader| {
+            let row = reader.next::<E>().await?;
+            Ok(row.map(|row| (row, reader)))
+        });
+        stream.rows = rows.boxed();
+        Ok(stream)
     }
 }
 
@@ -123,9 +161,30 @@ impl<T> ItemStream<'_, T> {
     /// # }
     /// ```
     pub fn token(&self) -> Option<ItemToken> {
-        match &self.0 {
-            StreamRows::Buckets(rows) => rows.token(),
-            StreamRows::Items(rows) => rows.place.token(&rows.list),
+        match &self.last {
+            None => self.place.token(&self.list),
+            Some(bucket) => {
+                let position = bucket.position(&self.list, self.items.len())?;
+                let started = self.place.started.as_ref();
+                self.list.token(position.with_farther_of(started))
+            }
+        }
+    }
+
+    /// The next row, for a reader that decides whether to take it.
+    pub(super) async fn next_row(&mut self) -> Result<Option<ItemRow<T>>> {
+        self.rows.next().await.transpose()
+    }
+
+    /// Takes the items of a row.
+    pub(super) fn take_row(&mut self, row: ItemRow<T>) {
+        let ItemRow { items, bucket } = row;
+        self.items = items;
+        if !self.list.query.takes_whole_buckets() {
+            self.place.note_given(bucket.bytes);
+        // Behind an empty bucket, a token would miss late items of those before it.
+        } else if !bucket.is_empty() {
+            self.last = Some(bucket);
         }
     }
 }
@@ -137,9 +196,15 @@ impl<T> Stream for ItemStream<'_, T> {
     type Item = Result<T>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        match &mut self.0 {
-            StreamRows::Buckets(rows) => rows.poll_next(cx),
-            StreamRows::Items(rows) => rows.poll_next(cx),
+        loop {
+            if let Some(item) = self.items.next() {
+                return Poll::Ready(Some(Ok(item)));
+            }
+            match ready!(self.rows.poll_next_unpin(cx)).transpose() {
+                Ok(Some(row)) => self.take_row(row),
+                Ok(None) => return Poll::Ready(None),
+                Err(error) => return Poll::Ready(Some(Err(error))),
+            }
         }
     }
 }
