@@ -16,7 +16,7 @@ pub use crate::{
         write::ITEMS_PER_COMPARISON,
     },
     read::{
-        stored_bucket::{Attempted, StoredBucket, next_bucket},
+        stored_bucket::{StoredBucket, next_bucket},
         watch::event::{AppendMarks, appended, bucket},
     },
     write::{

@@ -20,7 +20,7 @@ pub(crate) use self::indexes::{must_exist, open};
 use self::stored::check_stored;
 use crate::{
     Bucket, Buckets, Result,
-    read::stored_bucket::Attempted,
+    read::stored_bucket::StoredBucket,
     write::{append::Writer, combine::Combiner, engine::Engine},
 };
 
@@ -161,9 +161,11 @@ async fn check_items<T: Bucket>(server: &Server) -> Result<()> {
     let target = server.target();
     let rows = target.find(filled, newest).rows::<RawDocumentBuf>(None);
     for row in rows.await? {
-        let read = bytes::read::<Attempted<T>>(row.as_bytes());
-        let unreadable = read.map(|bucket| bucket.sifted().1.into_iter().next());
-        if let Some(error) = unreadable.map_or_else(Some, |item| Some(item?.error)) {
+        let error = match <StoredBucket<T>>::sifted(&row) {
+            Ok((_, unreadable)) => unreadable.into_iter().next().map(|item| item.error),
+            Err(_) => bytes::read::<StoredBucket<T>>(row.as_bytes()).err(),
+        };
+        if let Some(error) = error {
             let kind = Kind::OtherItems(cursor::id(&row));
             return Err(target.error(kind).with_driver(error));
         }

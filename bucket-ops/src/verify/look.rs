@@ -1,8 +1,8 @@
 //! The findings about a bucket that need the struct: items that it cannot read, times and rollup
 //! values.
 
-use bucket_core::value::{bytes, unreadable::Unreadable};
-use bucket_runtime::{__ops::Attempted, Bucket};
+use bucket_core::value::unreadable::Unreadable;
+use bucket_runtime::{__ops::StoredBucket, Bucket};
 use mongodb::bson::{DateTime, RawDocument};
 
 use super::rollup::Values;
@@ -34,10 +34,9 @@ impl Look {
 
 /// Looks at a bucket; nothing is seen in what is not one.
 pub(super) fn look<T: Bucket>(bucket: &RawDocument) -> Look {
-    let Ok(bucket) = bytes::read::<Attempted<T>>(bucket.as_bytes()) else {
+    let Ok((bucket, unreadable)) = <StoredBucket<T>>::sifted(bucket) else {
         return Look::default();
     };
-    let (bucket, unreadable) = bucket.sifted();
     let sees_items = T::SPEC.window_name().is_some() || T::SPEC.expire_after.is_some();
     if !sees_items && T::SPEC.rollups.is_empty() {
         let items = Vec::new();

@@ -16,7 +16,7 @@ use bucket_core::{
     },
 };
 use mongodb::{
-    bson::{RawArray, RawDocument, spec::ElementType},
+    bson::{RawDocument, spec::ElementType},
     error::Error as DriverError,
 };
 use serde::{
@@ -65,15 +65,6 @@ impl<T: Bucket, E: DeserializeOwned> OfElement<T> for E {
     }
 }
 
-impl<T: Bucket, E: OfElement<T>> OfElement<T> for ReadAttempt<E> {
-    fn read(element: &RawField<'_>, key: &T::Key) -> Result<Self, DriverError> {
-        Ok(Self(E::read(element, key)))
-    }
-}
-
-/// An element, or why it cannot be read.
-pub struct ReadAttempt<E>(pub(crate) Result<E, DriverError>);
-
 impl<T: Bucket, E> StoredBucket<T, E> {
     /// Whether the bucket belongs to the key. A bucket among the key's ids that does not was stored
     /// by a program that does not know the format.
@@ -94,72 +85,63 @@ impl<T: Bucket, E> StoredBucket<T, E> {
     }
 }
 
-impl<T: Bucket, E> StoredBucket<T, ReadAttempt<E>> {
-    /// Splits the elements into those that can be read and the others.
-    pub fn sifted(self) -> (StoredBucket<T, E>, Vec<Unreadable>) {
-        let (mut elements, mut unreadable) = (Vec::new(), Vec::new());
-        for (place, ReadAttempt(element)) in (0..).zip(self.elements) {
-            match element {
-                Ok(element) => elements.push(element),
-                Err(error) => unreadable.push(Unreadable { place, error }),
-            }
-        }
-        let bucket = StoredBucket {
-            elements,
-            left_out: unreadable.iter().map(|element| element.place).collect(),
-            id: self.id,
-            key: self.key,
-            sealed: self.sealed,
-            totals: self.totals,
-        };
-        (bucket, unreadable)
-    }
-}
-
 impl<'de, T: Bucket, E: OfElement<T>> Deserialize<'de> for StoredBucket<T, E> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let row = <&RawDocument>::deserialize(deserializer)?;
-        Self::of(row).map_err(D::Error::custom)
+        let mut refuse = |Unreadable { place, error }| {
+            let reason = bytes::reason(&error);
+            Err(format!("{}.{place}: {reason}", T::SPEC.items))
+        };
+        Self::read(row, &mut refuse).map_err(D::Error::custom)
     }
 }
 
 impl<T: Bucket, E: OfElement<T>> StoredBucket<T, E> {
-    fn of(row: &RawDocument) -> Result<Self, String> {
+    /// Reads a bucket without the elements that cannot be read, and these.
+    pub fn sifted(row: &RawDocument) -> Result<(Self, Vec<Unreadable>), String> {
+        let mut unreadable = Vec::new();
+        let mut leave_out = |element| {
+            unreadable.push(element);
+            Ok(())
+        };
+        let bucket = Self::read(row, &mut leave_out)?;
+        Ok((bucket, unreadable))
+    }
+
+    /// Reads a bucket; the function leaves an unreadable element out, or refuses the bucket.
+    fn read(
+        row: &RawDocument,
+        leave_out: &mut dyn FnMut(Unreadable) -> Result<(), String>,
+    ) -> Result<Self, String> {
         let fields = BucketFields::of(&T::SPEC, row)?;
         let key = T::Key::from_values(fields.key).map_err(|field| {
             let name = T::SPEC.key[field].name;
             format!("the key field `{name}` has a value of another type")
         })?;
-        let elements = elements::<T, E>(fields.items, &key)?;
-        let length = elements.len() as u64;
+        let malformed = |Malformed| format!("`{}` is malformed", T::SPEC.items);
+        let items = RawFields::of(fields.items.as_bytes()).map_err(malformed)?;
+        let (mut elements, mut left_out) = (Vec::new(), Vec::new());
+        for (place, item) in (0..).zip(items) {
+            match E::read(&item.map_err(malformed)?, &key) {
+                Ok(element) => elements.push(element),
+                Err(error) => {
+                    leave_out(Unreadable { place, error })?;
+                    left_out.push(place);
+                }
+            }
+        }
+        let length = (elements.len() + left_out.len()) as u64;
         let rollup = fields.rollup.as_ref();
         let totals = rollup.and_then(|rollup| Totals::read(&T::SPEC, rollup, length));
         Ok(Self {
             id: fields.id,
             key,
             elements,
-            left_out: Vec::new(),
+            left_out,
             sealed: fields.sealed,
             totals,
         })
     }
-}
-
-/// The elements of the array; an error says which element it is about.
-fn elements<T: Bucket, E: OfElement<T>>(items: &RawArray, key: &T::Key) -> Result<Vec<E>, String> {
-    let mut elements = Vec::new();
-    let malformed = |Malformed| format!("`{}` is malformed", T::SPEC.items);
-    for item in RawFields::of(items.as_bytes()).map_err(malformed)? {
-        let item = item.map_err(malformed)?;
-        let element = E::read(&item, key);
-        let element = element.map_err(|error| unreadable(T::SPEC.items, elements.len(), &error))?;
-        elements.push(element);
-    }
-    Ok(elements)
-}
-
-fn unreadable(items: &str, place: usize, error: &DriverError) -> String {
-    format!("{items}.{place}: {}", bytes::reason(error))
 }
 
 /// Reads one element.
@@ -183,9 +165,6 @@ pub(crate) fn not_a_document(item: &RawField<'_>) -> DriverError {
     DriverError::custom(format!("invalid type: {:?}, expected a document", item.ty))
 }
 
-/// A bucket whose elements are read one by one.
-pub type Attempted<T, E = <T as Bucket>::Element> = StoredBucket<T, ReadAttempt<E>>;
-
 /// Reads the bucket without its unreadable elements and reports each of them; `error` says why the
 /// bucket could not be read as a whole.
 fn sift<T: Bucket, E: OfElement<T>>(
@@ -195,11 +174,10 @@ fn sift<T: Bucket, E: OfElement<T>>(
     on_unreadable: Option<&mut OnUnreadable<'_>>,
 ) -> Result<StoredBucket<T, E>> {
     let fail = |error| target.unreadable(row, error);
-    let bucket = bytes::read::<Attempted<T, E>>(row.as_bytes());
-    let (Some(on_unreadable), Ok(bucket)) = (on_unreadable, bucket) else {
+    let (Some(on_unreadable), Ok(sifted)) = (on_unreadable, StoredBucket::sifted(row)) else {
         return Err(fail(error));
     };
-    let (bucket, unreadable) = bucket.sifted();
+    let (bucket, unreadable) = sifted;
     report(T::SPEC.items, unreadable, on_unreadable, fail);
     Ok(bucket)
 }

@@ -5,10 +5,9 @@ use bucket_core::{
     error::count as counted,
     schema::{key::KeyField, spec::OutlierSpec},
     server::{Server, read::cursor::id_of},
-    value::bytes,
 };
 use bucket_runtime::{
-    __ops::{Attempted, ExtraItem, OutlierCollections, array, array_length},
+    __ops::{ExtraItem, OutlierCollections, StoredBucket, array, array_length},
     Outlier, Outliers, Result,
 };
 use mongodb::bson::{Bson, Document, RawDocument, RawDocumentBuf, doc};
@@ -104,9 +103,8 @@ fn problems_of<T: Outlier>(outliers: &Outliers<T>, row: &RawDocument) -> Vec<Pro
     let parent = row.get(spec.reference).ok().flatten();
     let parent = parent.and_then(|parent| Bson::try_from(parent).ok());
     let key = parent.as_ref().map(text).unwrap_or_default();
-    let problems = match bytes::read::<Attempted<ExtraItem<T>>>(row.as_bytes()) {
-        Ok(read) => {
-            let (read, unreadable) = read.sifted();
+    let problems = match <StoredBucket<ExtraItem<T>>>::sifted(row) {
+        Ok((read, unreadable)) => {
             let parent = outliers.parent(read.key.0.borrowed());
             let foreign = parent.check_extras_document(row).err();
             let foreign = foreign.map(|_| Problem::foreign_id(&bucket, key.clone(), true));
