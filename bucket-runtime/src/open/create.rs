@@ -22,7 +22,8 @@ use crate::Result;
 pub struct CreateCollections {
     collections: Vec<NewCollection>,
     options: CreateCollectionOptions,
-    sharding: Option<Sharding>,
+    /// The shard key of a collection, or why there is none, if they are to be sharded.
+    sharding: Option<fn(&NewCollection) -> Result<Document, &'static str>>,
 }
 
 /// A collection to create.
@@ -32,14 +33,6 @@ pub(crate) struct NewCollection {
     shard_key: Document,
     /// The shard key that spreads the windows of a key, or why there is none.
     window_shard_key: Result<Document, &'static str>,
-}
-
-/// How to distribute collections over the shards of a cluster.
-#[derive(Clone, Copy)]
-enum Sharding {
-    Ranged,
-    Hashed,
-    ByWindow,
 }
 
 impl NewCollection {
@@ -70,15 +63,6 @@ impl NewCollection {
             validator,
             shard_key: doc! { "_id": 1 },
             window_shard_key: Err("parents have none"),
-        }
-    }
-
-    fn shard_key(&self, sharding: Sharding) -> Result<Document> {
-        match sharding {
-            Sharding::Ranged => Ok(self.shard_key.clone()),
-            Sharding::Hashed => Ok(hashed(self.shard_key.clone())),
-            Sharding::ByWindow => (self.window_shard_key.clone())
-                .map_err(|why| self.server.target().error(Kind::NoWindowShardKey(why))),
         }
     }
 }
@@ -121,14 +105,14 @@ impl CreateCollections {
     /// # }
     /// ```
     pub fn sharded(mut self) -> Self {
-        self.sharding = Some(Sharding::Ranged);
+        self.sharding = Some(|new| Ok(new.shard_key.clone()));
         self
     }
 
     /// Shards the collections by the hash of the first key field, which spreads keys evenly,
     /// whatever their values. Otherwise like [`sharded`](Self::sharded).
     pub fn sharded_hashed(mut self) -> Self {
-        self.sharding = Some(Sharding::Hashed);
+        self.sharding = Some(|new| Ok(hashed(new.shard_key.clone())));
         self
     }
 
@@ -142,7 +126,7 @@ impl CreateCollections {
     /// the buckets have no windows (`{date/1h}`), or a field is `unique`: its index has to see all
     /// items of a key.
     pub fn sharded_by_window(mut self) -> Self {
-        self.sharding = Some(Sharding::ByWindow);
+        self.sharding = Some(|new| new.window_shard_key.clone());
         self
     }
 
@@ -165,9 +149,12 @@ impl CreateCollections {
     }
 
     pub(crate) async fn execute(self) -> Result<()> {
-        let sharding = self.sharding;
-        let keys = (self.collections.iter())
-            .map(|new| sharding.map(|sharding| new.shard_key(sharding)).transpose());
+        let key = |new: &NewCollection| {
+            let key = self.sharding.map(|shard_key| shard_key(new));
+            key.transpose()
+                .map_err(|why| new.server.target().error(Kind::NoWindowShardKey(why)))
+        };
+        let keys = self.collections.iter().map(key);
         let keys = keys.collect::<Result<Vec<_>>>()?;
         for (new, key) in self.collections.into_iter().zip(keys) {
             if key.is_some() {

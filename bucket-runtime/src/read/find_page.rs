@@ -88,7 +88,6 @@ impl<'s, T: Bucket> FindPage<'s, T> {
     unreadable_setting! {
         /// Skips the items that cannot be read and calls the closure for each, as
         /// [`Items::skip_unreadable`](crate::action::Items::skip_unreadable) does.
-        |read| read.on_unreadable
     }
 
     pub(crate) async fn execute(mut self) -> Result<Option<Page<T>>> {

@@ -239,7 +239,6 @@ impl<'s, T: Bucket, F> Items<'s, T, F> {
         /// # Ok(())
         /// # }
         /// ```
-        |read| read.on_unreadable
     }
 }
 

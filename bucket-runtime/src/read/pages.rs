@@ -59,7 +59,6 @@ impl<'s, T: Bucket> Pages<'s, T> {
         /// Skips the items that cannot be read and calls the closure for each, as
         /// [`Items::skip_unreadable`](crate::action::Items::skip_unreadable) does. The stream
         /// borrows the closure's borrows.
-        |read| read.on_unreadable
     }
 
     /// Leaves out the pages whose items were removed. A numbered bucket that is full or sealed
