@@ -72,9 +72,10 @@ async fn create_all(
     // A `mongos` lists the indexes of one shard; creating them may have failed on another shard.
     let mut needed = indexes.lacking.clone();
     if server.is_sharded() && create_indexes {
-        let guards = guards(indexes, spec).map_err(|kind| server.target().error(kind))?;
-        let is_new = |guard: &IndexModel| needed.iter().all(|index| index.keys != guard.keys);
-        let guards = Vec::from_iter(guards.into_iter().filter(is_new));
+        let guards = indexes::asked_for(&indexes.found, spec, Needed::OnEachShard);
+        let mut guards = guards.map_err(|kind| server.target().error(kind))?;
+        guards.insert(0, indexes::open(spec, indexes.index));
+        guards.retain(|guard| needed.iter().all(|index| index.keys != guard.keys));
         needed.extend(guards);
     }
     let created = create(server, needed.clone()).await;
@@ -93,13 +94,6 @@ async fn create_all(
     indexes.index = OpenIndex::changed_to(indexes.index.capacity);
     needed[0] = indexes::open(spec, indexes.index);
     create(server, needed).await
-}
-
-/// The indexes that guard something, whether they are listed or not.
-fn guards(indexes: &Indexes, spec: &BucketSpec) -> Result<Vec<IndexModel>, Kind> {
-    let open = indexes::open(spec, indexes.index);
-    let asked_for = indexes::asked_for(&indexes.found, spec, Needed::OnEachShard)?;
-    Ok(std::iter::once(open).chain(asked_for).collect())
 }
 
 /// Checks the collection's indexes. One round trip.

@@ -8,7 +8,7 @@ use std::{marker::PhantomData, ops::RangeBounds};
 use bucket_core::{
     error::Kind,
     protocol::{command::holds_items, filter::Filter, query::Query, window_range::WindowRange},
-    server::{read::cursor::DocumentCursor, target::OwnedTarget},
+    server::target::OwnedTarget,
     value::{
         number::whole,
         rollup::{Totals, totals},
@@ -152,16 +152,6 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
         rollup.ok_or_else(|| target.error(Kind::IncompleteRollup))
     }
 
-    /// Reads the rollups one by one, in the order of the grouping values.
-    async fn rows(self, group: Bson) -> Result<DocumentCursor<'s>> {
-        let mut pipeline = self.pipeline(group)?;
-        pipeline.push(doc! { "$sort": { "_id": 1 } });
-        let target = self.target.borrow();
-        target.pipeline(pipeline).cursor(self.session).await
-    }
-}
-
-impl<T: Bucket> ReadRollup<'_, T> {
     /// The stages that add up the rollups for each value of the expression `group`.
     fn pipeline(&self, group: Bson) -> Result<Vec<Document>> {
         let (spec, scope) = (&T::SPEC, self.target.scope.as_ref());

@@ -126,8 +126,11 @@ impl<'s, T: Bucket> RollupSeries<'s, T> {
         // No window lies beyond the times that ids can hold.
         let end = range.end.map(DateTime::timestamp_millis);
         let end = end.filter(|end| id::window_start(T::SPEC.id.ordinal, *end).is_some());
+        let mut pipeline = self.rollup.pipeline(start)?;
+        pipeline.push(doc! { "$sort": { "_id": 1 } });
+        let rows = self.rollup.target.borrow().pipeline(pipeline);
         let state = SeriesRows {
-            rows: self.rollup.rows(start).await?,
+            rows: rows.cursor(self.rollup.session).await?,
             found: None,
             next: next.map(DateTime::from_millis),
             end: end.map(DateTime::from_millis),
