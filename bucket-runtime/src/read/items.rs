@@ -10,10 +10,7 @@ mod token;
 use std::marker::PhantomData;
 
 use bucket_core::{
-    protocol::{
-        filter::Filter,
-        query::{ItemPosition, Query},
-    },
+    protocol::{filter::Filter, query::Query},
     schema::spec::BucketSpec,
     server::{call::span, target::OwnedTarget},
     value::unreadable::OnUnreadable,
@@ -31,7 +28,7 @@ pub use self::{
     token::ItemToken,
 };
 use crate::{
-    Bucket, Buckets, KeyRef, Part, Result,
+    Bucket, Buckets, KeyRef, Part,
     call::Call,
     read::{
         part::{PartOf, Whole},
@@ -274,16 +271,5 @@ impl<'s, T: Bucket, F: ItemForm<Of = T>> Items<'s, T, F> {
         Call::new(span!(page_of_items), move |place| {
             self.page(limit.max(1), place)
         })
-    }
-
-    pub(crate) async fn execute(self) -> Result<ItemStream<'s, F::Item>> {
-        ItemStream::open(self).await
-    }
-
-    /// The position where the read starts, if it goes on from a token.
-    fn start(&mut self) -> Result<Option<ItemPosition>> {
-        self.list.query.names = F::names();
-        let token = self.after.as_ref();
-        token.map(|token| self.list.position_of(token)).transpose()
     }
 }

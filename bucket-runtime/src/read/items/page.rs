@@ -1,9 +1,6 @@
 //! One page of a list of items, filtered or not, with tokens for the pages beside it.
 
-use super::{
-    ItemToken, Items,
-    stream::{ItemForm, ItemStream},
-};
+use super::{ItemToken, Items, stream::ItemForm};
 use crate::{Bucket, Result, call::Call};
 
 /// Some items of a list, and where its neighbours are.
@@ -82,23 +79,6 @@ impl<I> PageOfItems<'_, I> {
 }
 
 impl<T: Bucket, F: ItemForm<Of = T>> Items<'_, T, F> {
-    /// The items of the first rows, and the token of the position after them if there are further
-    /// rows.
-    async fn read_rows(self, most: u64) -> Result<(Vec<F::Item>, Option<ItemToken>)> {
-        let mut found = Vec::new();
-        let mut stream = ItemStream::open::<F>(self).await?;
-        for _ in 0..most {
-            let Some(row) = stream.next_row().await? else {
-                return Ok((found, None));
-            };
-            stream.take_row(row);
-            found.extend(stream.items.by_ref());
-        }
-        // If the next row cannot be read, that is an error of the next page.
-        let has_more = !matches!(stream.next_row().await, Ok(None));
-        Ok((found, has_more.then(|| stream.token()).flatten()))
-    }
-
     pub(super) async fn page(mut self, limit: u64, place: PagePlace) -> Result<ItemPage<F::Item>> {
         let (backwards, token) = (place.backwards, place.token.or(self.after));
         self.list.query.newest_first ^= backwards;
@@ -107,7 +87,19 @@ impl<T: Bucket, F: ItemForm<Of = T>> Items<'_, T, F> {
         // From a token on, skipped items are rows, too.
         let skipped = token.as_ref().map_or(0, |_| self.list.query.skip);
         self.after = token.clone();
-        let (found, beyond) = self.read_rows(limit.saturating_add(skipped)).await?;
+        let most = limit.saturating_add(skipped);
+        let mut stream = self.execute().await?;
+        let (mut found, mut rows) = (Vec::new(), 0);
+        while rows < most
+            && let Some(row) = stream.next_row().await?
+        {
+            stream.take_row(row);
+            found.extend(stream.items.by_ref());
+            rows += 1;
+        }
+        // If the next row cannot be read, that is an error of the next page.
+        let has_more = rows == most && !matches!(stream.next_row().await, Ok(None));
+        let beyond = has_more.then(|| stream.token()).flatten();
         Ok(ItemPage::of_read(found, backwards, token, beyond))
     }
 }

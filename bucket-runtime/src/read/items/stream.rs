@@ -86,13 +86,15 @@ pub struct ItemStream<'s, T> {
     place: ReadPlace,
 }
 
-impl<'s, T: Send + 'static> ItemStream<'s, T> {
-    pub(super) async fn open<E: ItemForm<Item = T>>(
-        mut items: Items<'s, E::Of, E>,
-    ) -> Result<Self> {
-        let start = items.start()?;
-        let (list, session) = (Arc::new(items.list), items.session);
-        let mut stream = Self {
+impl<'s, T: Bucket, F: ItemForm<Of = T>> Items<'s, T, F> {
+    pub(crate) async fn execute(mut self) -> Result<ItemStream<'s, F::Item>> {
+        self.list.query.names = F::names();
+        let token = self.after.as_ref();
+        let start = token
+            .map(|token| self.list.position_of(token))
+            .transpose()?;
+        let list = Arc::new(self.list);
+        let mut stream = ItemStream {
             list: Arc::clone(&list),
             rows: empty().boxed(),
             items: Vec::new().into_iter(),
@@ -113,24 +115,24 @@ impl<'s, T: Send + 'static> ItemStream<'s, T> {
                 let buckets = query.buckets(spec, scope, first.as_ref());
                 let buckets = list.target.borrow().find(buckets, query.bucket_range(spec));
                 cut = start;
-                buckets.cursor(session).await?
+                buckets.cursor(self.session).await?
             }
             Some(position) => {
-                let (cursor, neighbour) = resume(&*list, position.clone(), session).await?;
+                let (cursor, neighbour) = resume(&*list, position.clone(), self.session).await?;
                 stream.place = ReadPlace::new(Some(position), neighbour);
                 cursor
             }
-            None => rows(&*list, query, None, session).await?,
+            None => rows(&*list, query, None, self.session).await?,
         };
         let reader = RowReader {
             cursor,
-            on_unreadable: items.on_unreadable,
+            on_unreadable: self.on_unreadable,
             cut,
             skip,
             list,
         };
         let rows = try_unfold(reader, async |mut reader| {
-            let row = reader.next::<E>().await?;
+            let row = reader.next::<F>().await?;
             Ok(row.map(|row| (row, reader)))
         });
         stream.rows = rows.boxed();
