@@ -163,6 +163,14 @@ impl KeyScope {
         self.key_fields().chain(window)
     }
 
+    /// These fields, as they are stored.
+    pub fn document(&self) -> Document {
+        let fields = self.fields();
+        fields
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect()
+    }
+
     /// The key fields.
     fn key_fields(&self) -> impl Iterator<Item = (&'static str, Bson)> {
         let key = self.spec.key_names().zip(&self.parts);

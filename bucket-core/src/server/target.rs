@@ -3,10 +3,7 @@
 //! The requests of [`Target`] fail with our [`Error`]. The few of [`Server`] return the driver's,
 //! for callers that judge which statements may have been carried out.
 
-use mongodb::{
-    bson::{Document, RawDocument},
-    error::Error as DriverError,
-};
+use mongodb::{bson::RawDocument, error::Error as DriverError};
 
 use crate::{
     Error,
@@ -65,16 +62,6 @@ impl Target<'_> {
             server: self.server.clone(),
             scope: self.scope.cloned(),
         }
-    }
-
-    /// The key fields of the target's key, as they are stored.
-    pub fn key_fields(self) -> Option<Document> {
-        let fields = self.scope?.fields();
-        Some(
-            fields
-                .map(|(name, value)| (name.to_owned(), value))
-                .collect(),
-        )
     }
 }
 

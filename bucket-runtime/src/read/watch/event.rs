@@ -14,6 +14,7 @@
 
 use bucket_core::{
     error::Kind,
+    protocol::command::KeyScope,
     schema::{
         id,
         key::Key,
@@ -90,7 +91,10 @@ pub(crate) fn appended_items<T: Bucket>(target: Target<'_>, event: &Event) -> Re
         return Ok(Vec::new());
     }
     // The event of an update repeats no field of the key.
-    let known = event.inserted().cloned().or_else(|| target.key_fields());
+    let known = event
+        .inserted()
+        .cloned()
+        .or_else(|| target.scope.map(KeyScope::document));
     let known = known.or_else(|| key_fields_of::<T>(id.as_str()?));
     let mut fields = known.ok_or_else(|| target.error(Kind::NoKeyInId(shell(&id))))?;
     fields.insert("_id", id);
@@ -101,14 +105,7 @@ pub(crate) fn appended_items<T: Bucket>(target: Target<'_>, event: &Event) -> Re
 /// The key fields of the bucket with this id.
 fn key_fields_of<T: Bucket>(id: &str) -> Option<Document> {
     let key = T::Key::from_texts(id::key_texts(&T::SPEC.id, id)?)?;
-    let parts = T::Key::parts(key.borrowed());
-    let names = T::SPEC.key_names();
-    Some(
-        names
-            .map(str::to_owned)
-            .zip(parts.into_iter().map(|part| part.value))
-            .collect(),
-    )
+    Some(KeyScope::new(const { &T::SPEC }, T::Key::parts(key.borrowed())).document())
 }
 
 /// A bucket that holds just these elements; `bucket` has its other fields.
