@@ -13,13 +13,14 @@ pub struct BucketFields<'r> {
     pub key: Vec<Bson>,
     pub items: &'r RawArray,
     pub sealed: bool,
-    pub rollup: Option<Document>,
+    /// What the bucket says of its items; empty if that is nothing.
+    pub rollup: Document,
 }
 
 impl<'r> BucketFields<'r> {
     pub fn of(spec: &BucketSpec, row: &'r RawDocument) -> Result<Self, String> {
         let (mut id, mut key) = (None, vec![None; spec.key.len()]);
-        let (mut items, mut sealed, mut rollup) = (None, false, None);
+        let (mut items, mut sealed, mut rollup) = (None, false, Document::new());
         for field in row {
             let (name, value) = field.map_err(|error| error.to_string())?;
             // Text in bson 2, and text without a NUL in bson 3.
@@ -40,10 +41,9 @@ impl<'r> BucketFields<'r> {
                     other => shell(&other),
                 });
             } else if !spec.rollups.is_empty() && name == spec.rollup {
-                rollup = match owned(value)? {
-                    Bson::Document(rollup) => Some(rollup),
-                    _ => None,
-                };
+                if let Bson::Document(stored) = owned(value)? {
+                    rollup = stored;
+                }
             } else {
                 sealed |= name == SEALED;
             }

@@ -86,10 +86,7 @@ impl<T: Bucket> Page<T> {
     /// The bucket's rollup (`#[bucket(sum, min, max)]`); `None` if it does not cover all items,
     /// because another program wrote some.
     pub fn rollup(&self) -> Option<Rollup<T>> {
-        let totals = match T::SPEC.rollups {
-            [] => Some(Totals::new(&T::SPEC)),
-            _ => self.totals.clone(),
-        };
-        Rollup::read((self.items.len() + self.left_out) as u64, totals?)
+        let items = self.items.len() + self.left_out;
+        Rollup::read(items as u64, self.totals.clone()?)
     }
 }

@@ -179,10 +179,7 @@ fn read_rollup<T: Bucket>(row: &Document) -> Option<Rollup<T>> {
         return None;
     }
     let items = u64::try_from(number("items")).unwrap_or(0);
-    let totals = match row.get_document("rollup") {
-        Ok(stored) => Totals::read(&T::SPEC, stored, items)?,
-        // The struct keeps nothing but the count.
-        Err(_) => Totals::new(&T::SPEC),
-    };
-    Rollup::read(items, totals)
+    // There is none if the struct keeps nothing but the count.
+    let stored = row.get_document("rollup").cloned().unwrap_or_default();
+    Rollup::read(items, Totals::read(&T::SPEC, &stored, items)?)
 }

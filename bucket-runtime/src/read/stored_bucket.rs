@@ -131,8 +131,7 @@ impl<T: Bucket, E: OfElement<T>> StoredBucket<T, E> {
             }
         }
         let length = (elements.len() + left_out.len()) as u64;
-        let rollup = fields.rollup.as_ref();
-        let totals = rollup.and_then(|rollup| Totals::read(&T::SPEC, rollup, length));
+        let totals = Totals::read(&T::SPEC, &fields.rollup, length);
         Ok(Self {
             id: fields.id,
             key,

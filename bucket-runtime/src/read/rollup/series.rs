@@ -115,26 +115,24 @@ impl<'s, T: Bucket> RollupSeries<'s, T> {
     }
 
     pub(crate) async fn execute(self) -> Result<ReadStream<'s, WindowRollup<T>>> {
-        let start = group_start(&T::SPEC, self.windows);
-        let step = self.gaps.then(|| step(&T::SPEC, self.windows));
-        let range = self.rollup.windows.clone();
+        let step = step(&T::SPEC, self.windows);
+        let range = &self.rollup.windows;
         // The group that holds the first window may start before it.
-        let of_first = |millis: i64| Some(millis.saturating_sub(millis.rem_euclid(step?)));
-        let next = range
-            .first
-            .and_then(|first| of_first(first.timestamp_millis()));
+        let of_first = |millis: i64| millis.saturating_sub(millis.rem_euclid(step));
+        let next = range.first.map(DateTime::timestamp_millis).map(of_first);
         // No window lies beyond the times that ids can hold.
         let end = range.end.map(DateTime::timestamp_millis);
         let end = end.filter(|end| id::window_start(T::SPEC.id.ordinal, *end).is_some());
+        let start = group_start(&T::SPEC, self.windows, step);
         let mut pipeline = self.rollup.pipeline(start)?;
         pipeline.push(doc! { "$sort": { "_id": 1 } });
         let rows = self.rollup.target.borrow().pipeline(pipeline);
         let state = SeriesRows {
             rows: rows.cursor(self.rollup.session).await?,
             found: None,
-            next: next.map(DateTime::from_millis),
-            end: end.map(DateTime::from_millis),
-            step,
+            next: next.filter(|_| self.gaps),
+            end,
+            step: self.gaps.then_some(step),
         };
         let series = try_unfold(state, async |mut state| {
             if state.found.is_none() {
@@ -161,12 +159,11 @@ fn step(spec: &BucketSpec, windows: u32) -> i64 {
 
 /// The start of the group that a bucket's window belongs to. The server's remainder has the sign of
 /// the dividend, so times before 1970 need a second one.
-fn group_start(spec: &BucketSpec, windows: u32) -> Bson {
+fn group_start(spec: &BucketSpec, windows: u32, step: i64) -> Bson {
     let window = format!("${}", spec.window_name().unwrap_or_default());
     if windows == 1 {
         return window.into();
     }
-    let step = step(spec, windows);
     let remainder = doc! { "$mod": [{ "$toLong": &window }, step] };
     let remainder = doc! { "$mod": [{ "$add": [remainder, step] }, step] };
     doc! { "$subtract": [window, remainder] }.into()
@@ -178,9 +175,9 @@ struct SeriesRows<'s, T: Bucket> {
     /// A rollup that was read and not given yet.
     found: Option<WindowRollup<T>>,
     /// The start of the group after the last one that was given, or of the first one of a range.
-    next: Option<DateTime>,
+    next: Option<i64>,
     /// The end of the range.
-    end: Option<DateTime>,
+    end: Option<i64>,
     /// The milliseconds from group to group, if empty ones are given.
     step: Option<i64>,
 }
@@ -188,17 +185,20 @@ struct SeriesRows<'s, T: Bucket> {
 impl<T: Bucket> SeriesRows<'_, T> {
     /// The found rollup, or an empty one if there is a gap before it.
     fn next_rollup(&mut self) -> Option<WindowRollup<T>> {
-        let end = self.found.as_ref().map(|found| found.start).or(self.end);
+        let found = self.found.as_ref();
+        let end = found
+            .map(|found| found.start.timestamp_millis())
+            .or(self.end);
         let gap = self.next.filter(|next| end.is_some_and(|end| *next < end));
         let rollup = match gap {
             Some(start) => WindowRollup {
-                start,
+                start: DateTime::from_millis(start),
                 rollup: Rollup::empty()?,
             },
             None => self.found.take()?,
         };
-        let after = |step| rollup.start.timestamp_millis().saturating_add(step);
-        self.next = self.step.map(|step| DateTime::from_millis(after(step)));
+        let start = rollup.start.timestamp_millis();
+        self.next = self.step.map(|step| start.saturating_add(step));
         Some(rollup)
     }
 }
