@@ -155,6 +155,6 @@ mod tests {
     fn a_path_of_the_maximum_length_is_not_too_long() {
         let (outer, name) = ("o".repeat(Text::MAX_LEN - 2), "n");
         assert_eq!(joined(&outer, name).as_str().len(), Text::MAX_LEN);
-        assert!(std::panic::catch_unwind(|| joined(&outer, "nn").len).is_err());
+        assert!(std::panic::catch_unwind(|| joined(&outer, "nn").as_str().len()).is_err());
     }
 }
