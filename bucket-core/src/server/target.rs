@@ -79,24 +79,20 @@ impl Target<'_> {
 
     /// An error of a write.
     pub fn write_error(self, error: DriverError) -> Error {
-        let Self { server, .. } = self;
-        if !self.stores_items {
-            return self.read_error(error);
-        }
-        self.name_key(Error::write(error, server.name(), server.may_be_sharded()))
+        self.error_of(Error::write, error)
     }
 
     /// An error of a write of many documents: those before the refused one may have changed.
     pub fn write_of_many_error(self, error: DriverError) -> Error {
+        self.error_of(Error::write_of_many, error)
+    }
+
+    fn error_of(self, write: fn(DriverError, String, bool) -> Error, error: DriverError) -> Error {
         let Self { server, .. } = self;
-        if !self.stores_items {
-            return self.read_error(error);
+        match self.stores_items {
+            true => self.name_key(write(error, server.name(), server.may_be_sharded())),
+            false => self.read_error(error),
         }
-        self.name_key(Error::write_of_many(
-            error,
-            server.name(),
-            server.may_be_sharded(),
-        ))
     }
 
     /// The struct cannot read this document.
