@@ -164,23 +164,6 @@ pub(crate) fn not_a_document(item: &RawField<'_>) -> DriverError {
     DriverError::custom(format!("invalid type: {:?}, expected a document", item.ty))
 }
 
-/// Reads the bucket without its unreadable elements and reports each of them; `error` says why the
-/// bucket could not be read as a whole.
-fn sift<T: Bucket, E: OfElement<T>>(
-    target: Target<'_>,
-    row: &RawDocument,
-    error: DriverError,
-    on_unreadable: Option<&mut OnUnreadable<'_>>,
-) -> Result<StoredBucket<T, E>> {
-    let fail = |error| target.unreadable(row, error);
-    let (Some(on_unreadable), Ok(sifted)) = (on_unreadable, StoredBucket::sifted(row)) else {
-        return Err(fail(error));
-    };
-    let (bucket, unreadable) = sifted;
-    report(T::SPEC.items, unreadable, on_unreadable, fail);
-    Ok(bucket)
-}
-
 /// The next bucket, and its bytes. Unreadable elements are an error, unless a callback takes them.
 pub async fn next_bucket<'c, T: Bucket, E: OfElement<T>>(
     rows: &'c mut DocumentCursor<'_>,
@@ -189,7 +172,15 @@ pub async fn next_bucket<'c, T: Bucket, E: OfElement<T>>(
     let Some((target, row)) = rows.next_raw().await? else {
         return Ok(None);
     };
-    let bucket = bytes::read(row.as_bytes());
-    let bucket = bucket.or_else(|error| sift(target.borrow(), row, error, on_unreadable));
-    Ok(Some((bucket?, row)))
+    let bucket = match bytes::read(row.as_bytes()) {
+        Ok(bucket) => bucket,
+        Err(error) => {
+            let fail = |error| target.borrow().unreadable(row, error);
+            let sifted = on_unreadable.zip(StoredBucket::sifted(row).ok());
+            let (on_unreadable, (bucket, unreadable)) = sifted.ok_or_else(|| fail(error))?;
+            report(T::SPEC.items, unreadable, on_unreadable, fail);
+            bucket
+        }
+    };
+    Ok(Some((bucket, row)))
 }

@@ -47,17 +47,10 @@ impl ReadPlace {
 
     /// The token of the position after the last given item.
     pub(crate) fn token(&self, list: &ItemList) -> Option<ItemToken> {
-        let position = match self.given.is_empty() {
-            true => self.started.clone()?,
-            false => self.position(list)?,
-        };
-        list.token(position)
-    }
-
-    /// The position after the last given item.
-    fn position(&self, list: &ItemList) -> Option<ItemPosition> {
         let mut rows = self.given.iter().rev();
-        let last = rows.next()?;
+        let Some(last) = rows.next() else {
+            return list.token(self.started.clone()?);
+        };
         let bucket = last.get_str("_id").ok()?;
         let newest_first = list.query.newest_first;
         let (number, nearest) = list.numbered_element(last)?;
@@ -69,7 +62,7 @@ impl ReadPlace {
             side: NeighbourSide::of_given(newest_first),
             neighbours: std::iter::once(nearest).chain(farther).collect(),
         };
-        Some(position.with_farther_of(self.started.as_ref()))
+        list.token(position.with_farther_of(self.started.as_ref()))
     }
 }
 
