@@ -35,31 +35,7 @@ pub struct OpenBucket {
     pub oversize: i64,
 }
 
-/// A key's last bucket, and how much room it has.
-pub struct LastBucket {
-    pub id: String,
-    /// How many items it takes, if it is open: none if it is empty.
-    pub room: Option<usize>,
-    /// The bytes that its items take beyond their shares.
-    pub oversize: i64,
-}
-
 impl NewestBucket {
-    /// The state that the last bucket of a key or window shows. One read finds both the next number
-    /// and that no bucket is open. Another writer may have opened that bucket a moment ago.
-    pub fn from_last(last: Option<LastBucket>) -> Self {
-        match last {
-            Some(LastBucket {
-                id,
-                room: Some(room),
-                oversize,
-            }) => Self::Open { id, room, oversize },
-            last => Self::Closed {
-                last: last.map(|last| last.id),
-            },
-        }
-    }
-
     /// The state that the key's open bucket shows; `Err` with the id if no bucket of the key can
     /// have it.
     pub fn from_open(open: OpenBucket, scope: &IndexedScope) -> Result<Self, Bson> {
@@ -115,20 +91,6 @@ mod tests {
         NewestBucket::Closed {
             last: last.map(str::to_owned),
         }
-    }
-
-    #[test]
-    fn a_last_bucket_may_be_open() {
-        let last = |room| {
-            NewestBucket::from_last(Some(LastBucket {
-                id: "a_0".to_owned(),
-                room,
-                oversize: 7,
-            }))
-        };
-        assert_eq!(last(None), closed(Some("a_0")));
-        assert_eq!(last(Some(1)), open("a_0", 1));
-        assert_eq!(NewestBucket::from_last(None), closed(None));
     }
 
     /// Another capacity may have filled it beyond this one: the statement then finds out.

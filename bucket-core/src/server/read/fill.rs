@@ -9,7 +9,7 @@ use crate::{
     Result,
     protocol::{
         command::{IndexedScope, KeyScope, each_one},
-        newest_bucket::{LastBucket, OpenBucket},
+        newest_bucket::{NewestBucket, OpenBucket},
         range::Range,
     },
     schema::{
@@ -48,16 +48,18 @@ impl Server {
         Ok(found.map(|bucket| open_bucket(&bucket, scope.spec)))
     }
 
-    /// A key's last bucket, for a write that may take the next id; see [`last_id`](Self::last_id).
+    /// The state that a key's last bucket shows, for a write that may take the next id; see
+    /// [`last_id`](Self::last_id). One read finds both the next number and that no bucket is open.
+    /// Another writer may have opened that bucket a moment ago.
     pub async fn last_bucket(
         &self,
         scope: &IndexedScope,
         session: Option<&mut ClientSession>,
-    ) -> Result<Option<LastBucket>> {
+    ) -> Result<NewestBucket> {
         let last = Range::newest_first().project(filling_of_last(scope.spec));
         let last = (self.target_of(scope)).find(self.by_ids(scope, scope.ids()), last);
         let found = last.read_latest().first(session).await?;
-        Ok(found.and_then(|bucket| last_bucket(&bucket, scope)))
+        Ok(last_bucket(&found.unwrap_or_default(), scope))
     }
 
     /// Those of these identities that items of the key have, and others: of all items in their
@@ -136,26 +138,32 @@ fn value(document: &Document, name: &str) -> Bson {
     document.get(name).cloned().unwrap_or(Bson::Null)
 }
 
-/// A last bucket of this key; `None` if its id is not text. It is not open if a key field has
-/// another value or an older name, since no statement for the key finds it.
-pub(in crate::server) fn last_bucket(
-    bucket: &Document,
-    scope: &IndexedScope,
-) -> Option<LastBucket> {
+/// The state that the last bucket of this key shows; the one of no bucket if its id is not text. It
+/// is not open if a key field has another value or an older name, since no statement for the key
+/// finds it.
+pub(in crate::server) fn last_bucket(bucket: &Document, scope: &IndexedScope) -> NewestBucket {
+    let Ok(id) = bucket.get_str("_id") else {
+        return NewestBucket::Closed { last: None };
+    };
     let is_same = |(name, value): (&str, Bson)| {
         (bucket.get(name)).is_some_and(|stored| comparable(stored) == comparable(&value))
     };
     let count = bucket.get(scope.spec.count).and_then(whole);
     let unsealed = count.filter(|_| !bucket.contains_key(SEALED) && scope.fields().all(is_same));
     let room = unsealed.and_then(|count| (i64::from(scope.open.capacity) - count).try_into().ok());
-    Some(LastBucket {
-        id: bucket.get_str("_id").ok()?.to_owned(),
-        room: (room.filter(|room| *room > 0)).map(|room| match is_empty(bucket, scope.spec) {
-            true => 0,
-            false => room,
-        }),
-        oversize: oversize(bucket),
-    })
+    let id = id.to_owned();
+    match room.filter(|room| *room > 0) {
+        Some(room) => NewestBucket::Open {
+            id,
+            room: if is_empty(bucket, scope.spec) {
+                0
+            } else {
+                room
+            },
+            oversize: oversize(bucket),
+        },
+        None => NewestBucket::Closed { last: Some(id) },
+    }
 }
 
 fn is_empty(bucket: &Document, spec: &BucketSpec) -> bool {
@@ -164,4 +172,28 @@ fn is_empty(bucket: &Document, spec: &BucketSpec) -> bool {
 
 fn oversize(bucket: &Document) -> i64 {
     bucket.get(OVERSIZE).and_then(whole).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::open_index::OpenIndex;
+
+    #[test]
+    fn a_last_bucket_may_be_open() {
+        let scope = KeyScope::numbered().by(OpenIndex::first(4));
+        let last = |bucket: Document| last_bucket(&bucket, &scope);
+        let stored = |count: i32| doc! { "_id": "a_0", "k": "a", "count": count, OVERSIZE: 7_i64 };
+        let closed = |last: Option<&str>| NewestBucket::Closed {
+            last: last.map(str::to_owned),
+        };
+        let open = NewestBucket::Open {
+            id: "a_0".to_owned(),
+            room: 1,
+            oversize: 7,
+        };
+        assert_eq!(last(stored(4)), closed(Some("a_0")));
+        assert_eq!(last(stored(3)), open);
+        assert_eq!(last(Document::new()), closed(None));
+    }
 }

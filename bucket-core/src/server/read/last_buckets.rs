@@ -12,7 +12,7 @@ use crate::{
     Result,
     protocol::{
         command::{IndexedScope, KeyScope},
-        newest_bucket::LastBucket,
+        newest_bucket::NewestBucket,
         range::Range,
     },
     schema::spec::BucketSpec,
@@ -36,7 +36,7 @@ impl Server {
     /// greatest first, and another one the last bucket of each key. If the first command reaches
     /// its limit, the keys whose ids it has not read are read one by one. On a cluster all are:
     /// each of these commands would ask every shard, and the shards would read documents.
-    pub async fn last_buckets(&self, scopes: &[&IndexedScope]) -> Result<Vec<Option<LastBucket>>> {
+    pub async fn last_buckets(&self, scopes: &[&IndexedScope]) -> Result<Vec<NewestBucket>> {
         let mut found = Vec::with_capacity(scopes.len());
         for scopes in scopes.chunks(KEYS_PER_READ) {
             found.extend(self.last_buckets_of_some(scopes).await?);
@@ -44,11 +44,8 @@ impl Server {
         Ok(found)
     }
 
-    async fn last_buckets_of_some(
-        &self,
-        scopes: &[&IndexedScope],
-    ) -> Result<Vec<Option<LastBucket>>> {
-        let mut found: Vec<_> = scopes.iter().map(|_| None).collect();
+    async fn last_buckets_of_some(&self, scopes: &[&IndexedScope]) -> Result<Vec<NewestBucket>> {
+        let mut found = vec![NewestBucket::Closed { last: None }; scopes.len()];
         let numbered = scopes.iter().enumerate();
         let mut unread = KeyIndexes(numbered.map(|(at, scope)| (&*scope.prefix, at)).collect());
         if let [first, _, ..] = scopes

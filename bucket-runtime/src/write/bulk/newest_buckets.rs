@@ -30,7 +30,7 @@ pub(super) async fn find_newest_buckets(
     let scopes = Vec::from_iter(unread.map(|key_items| &key_items.scope));
     let mut last = engine.server.last_buckets(&scopes).await?.into_iter();
     for key_items in closed {
-        key_items.newest_bucket = NewestBucket::from_last(last.next().flatten());
+        key_items.newest_bucket = last.next().unwrap_or(NewestBucket::Closed { last: None });
     }
     Ok(())
 }

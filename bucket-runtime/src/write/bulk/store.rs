@@ -142,7 +142,7 @@ impl Load {
                 planned.take_back(at, bucket);
                 let key_items = &mut planned.keys[at];
                 match self.engine.server.last_bucket(&key_items.scope, None).await {
-                    Ok(last) => key_items.newest_bucket = NewestBucket::from_last(last),
+                    Ok(last) => key_items.newest_bucket = last,
                     Err(error) => self.give_up(&error),
                 }
             }

@@ -75,7 +75,7 @@ impl Engine {
         if is_numbered || batch.retry_state.has_lost || session.is_some() {
             return self.read_open_bucket(batch, session).await;
         }
-        let newest_bucket = self.read_last_of_key(batch, session).await?;
+        let newest_bucket = self.server.last_bucket(&batch.scope, session).await?;
         match newest_bucket {
             // It does not tell the last id of the item's moment.
             NewestBucket::Closed { last: Some(last) } if batch.is_before(&last) => {
@@ -94,20 +94,11 @@ impl Engine {
         session: Option<&mut ClientSession>,
     ) -> Result<NewestBucket> {
         if batch.scope.spec.id.ordinal.counts() {
-            return self.read_last_of_key(batch, session).await;
+            return self.server.last_bucket(&batch.scope, session).await;
         }
         let ids = batch.ids_of_moment();
         let last = self.server.last_id(&batch.scope, ids, session).await?;
         Ok(NewestBucket::Closed { last })
-    }
-
-    async fn read_last_of_key<W>(
-        &self,
-        batch: &mut Batch<W>,
-        session: Option<&mut ClientSession>,
-    ) -> Result<NewestBucket> {
-        let last = self.server.last_bucket(&batch.scope, session).await?;
-        Ok(NewestBucket::from_last(last))
     }
 
     /// Reads the open bucket.

@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, mem};
 
-use bucket_core::{protocol::newest_bucket::LastBucket, value::number::comparable};
+use bucket_core::value::number::comparable;
 use mongodb::bson::Bson;
 
 use super::{Batch, Carried, NewestBucket};
@@ -105,8 +105,8 @@ impl<W> Batch<W> {
     }
 
     /// Notes the key's last bucket, as read for another try.
-    pub(crate) fn note_last_bucket(&mut self, last: Option<LastBucket>) {
-        self.newest_bucket = NewestBucket::from_last(last);
+    pub(crate) fn note_last_bucket(&mut self, last: NewestBucket) {
+        self.newest_bucket = last;
         self.retry_state.is_own = false;
         self.retry_state.tries += 1;
     }
