@@ -2,6 +2,18 @@
 
 #![deny(missing_docs)]
 
+/// Setters with the names of their fields.
+macro_rules! setters {
+    ($($(#[$doc:meta])+ $field:ident($($value:ident: $type:ty)?) = $stored:expr;)+) => {$(
+        $(#[$doc])+
+        #[must_use]
+        pub const fn $field(mut self $(, $value: $type)?) -> Self {
+            self.$field = $stored;
+            self
+        }
+    )+};
+}
+
 mod id_format;
 mod rollup;
 #[cfg(test)]
@@ -33,18 +45,6 @@ pub const DEFAULT_MAX_BYTES: u32 = 4 << 20;
 
 /// The smallest allowed `max_bytes`: an id, a key and some items have to fit.
 const MIN_BYTES: u32 = 1 << 10;
-
-/// Setters with the names of their fields.
-macro_rules! setters {
-    ($($(#[$doc:meta])+ $field:ident($value:ident: $type:ty) = $stored:expr;)+) => {$(
-        $(#[$doc])+
-        #[must_use]
-        pub const fn $field(mut self, $value: $type) -> Self {
-            self.$field = $stored;
-            self
-        }
-    )+};
-}
 
 /// How one struct is stored: everything that the runtime needs to know except the values.
 ///
@@ -143,20 +143,14 @@ impl BucketSpec {
         }
     }
 
-    /// Sets the maximum size of a bucket in bytes.
-    ///
-    /// # Panics
-    ///
-    /// At compile time if used in a `const`, unless it lies between 1024 and
-    /// [`MAX_BYTES`].
-    #[must_use]
-    pub const fn max_bytes(mut self, bytes: u32) -> Self {
-        assert_max_bytes(bytes);
-        self.max_bytes = bytes;
-        self
-    }
-
     setters! {
+        /// Sets the maximum size of a bucket in bytes.
+        ///
+        /// # Panics
+        ///
+        /// At compile time if used in a `const`, unless it lies between 1024 and
+        /// [`MAX_BYTES`].
+        max_bytes(bytes: u32) = checked_max_bytes(bytes);
         /// Names the array of elements.
         items(name: &'static str) = name;
         /// Names the field of an item that holds its time.
@@ -324,20 +318,14 @@ impl OutlierSpec {
         extras
     }
 
-    /// Sets the maximum size, in bytes, of a parent and of an extras document.
-    ///
-    /// # Panics
-    ///
-    /// At compile time if used in a `const`, unless it lies between 1024 and
-    /// [`MAX_BYTES`].
-    #[must_use]
-    pub const fn max_bytes(mut self, bytes: u32) -> Self {
-        assert_max_bytes(bytes);
-        self.max_bytes = bytes;
-        self
-    }
-
     setters! {
+        /// Sets the maximum size, in bytes, of a parent and of an extras document.
+        ///
+        /// # Panics
+        ///
+        /// At compile time if used in a `const`, unless it lies between 1024 and
+        /// [`MAX_BYTES`].
+        max_bytes(bytes: u32) = checked_max_bytes(bytes);
         /// Names the flag.
         flag(name: &'static str) = name;
         /// Names the field that keeps the number of all items of a parent.
@@ -365,9 +353,10 @@ impl OutlierSpec {
     }
 }
 
-const fn assert_max_bytes(bytes: u32) {
+const fn checked_max_bytes(bytes: u32) -> u32 {
     assert!(
         bytes >= MIN_BYTES && bytes <= MAX_BYTES,
         "max_bytes must be between 1024 and 15728640"
     );
+    bytes
 }

@@ -16,11 +16,9 @@ impl KeyName {
         Self { name, aliases: &[] }
     }
 
-    /// Adds names that reading accepts as well.
-    #[must_use]
-    pub const fn aliases(mut self, aliases: &'static [&'static str]) -> Self {
-        self.aliases = aliases;
-        self
+    setters! {
+        /// Adds names that reading accepts as well.
+        aliases(aliases: &'static [&'static str]) = aliases;
     }
 }
 

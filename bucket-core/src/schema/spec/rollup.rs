@@ -25,24 +25,12 @@ impl RollupName {
         }
     }
 
-    /// Keeps the sum as well.
-    #[must_use]
-    pub const fn sum(mut self) -> Self {
-        self.sum = true;
-        self
-    }
-
-    /// Keeps the minimum as well.
-    #[must_use]
-    pub const fn min(mut self) -> Self {
-        self.min = true;
-        self
-    }
-
-    /// Keeps the maximum as well.
-    #[must_use]
-    pub const fn max(mut self) -> Self {
-        self.max = true;
-        self
+    setters! {
+        /// Keeps the sum as well.
+        sum() = true;
+        /// Keeps the minimum as well.
+        min() = true;
+        /// Keeps the maximum as well.
+        max() = true;
     }
 }
