@@ -11,36 +11,28 @@ use crate::schema::spec::{BucketSpec, KeyName};
 /// would look at every document.
 pub fn unwind(spec: &BucketSpec) -> Vec<Document> {
     let items = format!("${}", spec.items);
+    let key = key_fields(spec);
     let flatten = match spec.fields {
-        Some(fields) => doc! { "$project": flat_projection(spec, fields) },
-        None => doc! { "$replaceWith": { "$mergeObjects": flat_parts(spec, &items) } },
+        Some(fields) => {
+            // A bucket's `_id` does not identify an item.
+            let mut flat = doc! { "_id": 0 };
+            flat.extend(key);
+            for field in fields {
+                flat.insert(*field, format!("{items}.{field}"));
+            }
+            doc! { "$project": flat }
+        }
+        // The key comes first for its position, and last to win: a flattened map may hold any
+        // field.
+        None => doc! { "$replaceWith": { "$mergeObjects": [key.clone(), &items, key] } },
     };
     vec![doc! { "$unwind": items }, flatten]
 }
 
-fn flat_projection(spec: &BucketSpec, fields: &[&str]) -> Document {
-    // A bucket's `_id` does not identify an item.
-    let mut flat = doc! { "_id": 0 };
-    flat.extend(key_fields(spec));
-    for field in fields {
-        flat.insert(*field, format!("${}.{field}", spec.items));
-    }
-    flat
-}
-
-/// The key comes first for its position, and last to win: a flattened map may hold any field.
-fn flat_parts(spec: &BucketSpec, items: &str) -> Vec<Bson> {
-    vec![
-        key_fields(spec).into(),
-        items.into(),
-        key_fields(spec).into(),
-    ]
-}
-
 fn key_fields(spec: &BucketSpec) -> Document {
     let value = |key: &KeyName| -> Bson {
-        let mut names = std::iter::once(&key.name).chain(key.aliases);
-        let mut names = Vec::from_iter(names.by_ref().map(|name| format!("${name}")));
+        let names = std::iter::once(&key.name).chain(key.aliases);
+        let mut names = Vec::from_iter(names.map(|name| format!("${name}")));
         match names.len() {
             1 => names.remove(0).into(),
             _ => doc! { "$ifNull": names }.into(),

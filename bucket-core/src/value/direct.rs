@@ -113,6 +113,13 @@ impl Error for NotDirect {
     }
 }
 
+fn number<N, const BYTES: usize>(
+    field: &RawField<'_>,
+    of_bytes: fn([u8; BYTES]) -> N,
+) -> Result<N, NotDirect> {
+    field.bytes().map(of_bytes).ok_or(NotDirect)
+}
+
 impl<'de> Deserializer<'de> for Direct<'de> {
     type Error = NotDirect;
 
@@ -125,15 +132,9 @@ impl<'de> Deserializer<'de> for Direct<'de> {
                 [1] => visitor.visit_bool(true),
                 _ => Err(NotDirect),
             },
-            ElementType::Int32 => {
-                visitor.visit_i32(field.bytes().map(i32::from_le_bytes).ok_or(NotDirect)?)
-            }
-            ElementType::Int64 => {
-                visitor.visit_i64(field.bytes().map(i64::from_le_bytes).ok_or(NotDirect)?)
-            }
-            ElementType::Double => {
-                visitor.visit_f64(field.bytes().map(f64::from_le_bytes).ok_or(NotDirect)?)
-            }
+            ElementType::Int32 => visitor.visit_i32(number(&field, i32::from_le_bytes)?),
+            ElementType::Int64 => visitor.visit_i64(number(&field, i64::from_le_bytes)?),
+            ElementType::Double => visitor.visit_f64(number(&field, f64::from_le_bytes)?),
             ElementType::String => visitor.visit_borrowed_str(field.text().ok_or(NotDirect)?),
             ElementType::Binary => match field.binary() {
                 Some((0, bytes)) => visitor.visit_borrowed_bytes(bytes),
@@ -172,7 +173,7 @@ impl<'de> Deserializer<'de> for Direct<'de> {
         match (name, self.0.ty) {
             (ELEMENT, ElementType::EmbeddedDocument) => visitor.visit_borrowed_bytes(self.0.value),
             (STORED_DATE, ElementType::DateTime) => {
-                visitor.visit_i64(self.0.bytes().map(i64::from_le_bytes).ok_or(NotDirect)?)
+                visitor.visit_i64(number(&self.0, i64::from_le_bytes)?)
             }
             // By such names the types of `bson` ask its deserializer for more.
             (name, _) if name.starts_with('$') => Err(NotDirect),
