@@ -134,7 +134,7 @@ impl<T: Bucket> OpenBuckets<T> {
             false => check_indexes(&server, &T::SPEC).await?,
         };
         if !self.create {
-            must_exist([(&server, &indexes.lacking[..])])?;
+            must_exist(&[(&server, &indexes.lacking)])?;
         }
         // A collection that does not exist has no index.
         if !indexes.found.is_empty() {

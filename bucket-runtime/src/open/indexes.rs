@@ -129,23 +129,15 @@ pub(crate) async fn check_indexes_of_any_capacity(
 }
 
 /// An error if one of these collections lacks an index.
-pub(crate) fn must_exist<'i>(
-    collections: impl IntoIterator<Item = (&'i Server, &'i [IndexModel])>,
-) -> Result<()> {
-    let collections = Vec::from_iter(collections);
-    let lacks = collections.iter().find(|(_, lacking)| !lacking.is_empty());
-    match lacks {
+pub(crate) fn must_exist(collections: &[(&Server, &[IndexModel])]) -> Result<()> {
+    match (collections.iter()).find(|(_, lacking)| !lacking.is_empty()) {
         None => Ok(()),
-        Some((server, _)) => Err(server
-            .target()
-            .error(missing_indexes(collections.iter().copied()))),
+        Some((server, _)) => Err(server.target().error(missing_indexes(collections))),
     }
 }
 
-fn missing_indexes<'i>(
-    collections: impl IntoIterator<Item = (&'i Server, &'i [IndexModel])>,
-) -> Kind {
-    let commands = collections.into_iter().flat_map(|(server, lacking)| {
+fn missing_indexes(collections: &[(&Server, &[IndexModel])]) -> Kind {
+    let commands = collections.iter().flat_map(|(server, lacking)| {
         let of = |model: &IndexModel| RequiredIndex::new(server.collection().name(), model.clone());
         lacking.iter().map(of)
     });
@@ -163,7 +155,7 @@ pub async fn create(server: &Server, models: Vec<IndexModel>) -> Result<()> {
             Some(UNIQUE_INDEX) => Kind::NotUnique,
             // Apart from that one, only the open index refuses documents.
             Some(_) => Kind::SeveralOpen,
-            None if is_code(&error, Code::Unauthorized) => missing_indexes([(server, &models[..])]),
+            None if is_code(&error, Code::Unauthorized) => missing_indexes(&[(server, &models)]),
             None => Kind::Driver,
         };
         server.target().write_error(error).known_as(kind)

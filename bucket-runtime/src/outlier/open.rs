@@ -87,10 +87,7 @@ pub async fn open_both<T: Outlier>(
     let of_parents = indexes::of_parents(&found, &T::SPEC);
     let of_parents = of_parents.map_err(|kind| parents.target().error(kind))?;
     if !create {
-        open::must_exist([
-            (&extras, &of_extras.lacking[..]),
-            (&parents, &of_parents[..]),
-        ])?;
+        open::must_exist(&[(&extras, &of_extras.lacking), (&parents, &of_parents)])?;
     }
     let index = open::open(&extras, &ExtraItem::<T>::SPEC, of_extras, create).await?;
     open::indexes::create(&parents, of_parents).await?;

@@ -80,17 +80,11 @@ impl<'s, T: Bucket> Pages<'s, T> {
     }
 
     pub(crate) async fn execute(self) -> Result<ReadStream<'s, Page<T>>> {
-        let Self {
-            reader,
-            session,
-            on_unreadable,
-            skip_empty,
-            ..
-        } = self;
-        let mut all = reader.scope.all();
-        all.extend(skip_empty.then(|| holds_items(T::SPEC.items)));
-        let all = reader.target().find(all, Range::oldest_first());
-        let state = (all.cursor(session).await?, reader.scope, on_unreadable);
+        let mut all = self.reader.scope.all();
+        all.extend(self.skip_empty.then(|| holds_items(T::SPEC.items)));
+        let all = self.reader.target().find(all, Range::oldest_first());
+        let rows = all.cursor(self.session).await?;
+        let state = (rows, self.reader.scope, self.on_unreadable);
         let pages = try_unfold(state, async |(mut rows, scope, mut on_unreadable)| {
             let page = Page::next(&mut rows, &scope, on_unreadable.as_mut()).await?;
             Ok(page.map(|page| (page, (rows, scope, on_unreadable))))
