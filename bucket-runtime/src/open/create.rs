@@ -157,8 +157,9 @@ impl CreateCollections {
         let keys = self.collections.iter().map(key);
         let keys = keys.collect::<Result<Vec<_>>>()?;
         for (new, key) in self.collections.into_iter().zip(keys) {
-            if key.is_some() {
-                needs_mongos(&new.server).await?;
+            // An error before anything is created, unless a `mongos` answers.
+            if key.is_some() && !new.server.known_deployment().await?.is_sharded() {
+                return Err(new.server.target().error(Kind::NotSharded));
             }
             create(&new.server, new.validator, self.options.clone()).await?;
             if let Some(key) = key {
@@ -193,14 +194,6 @@ async fn create(
             };
             Err(target.error(kind))
         }
-    }
-}
-
-/// An error before anything is created, unless a `mongos` answers.
-async fn needs_mongos(server: &Server) -> Result<()> {
-    match server.known_deployment().await?.is_sharded() {
-        true => Ok(()),
-        false => Err(server.target().error(Kind::NotSharded)),
     }
 }
 

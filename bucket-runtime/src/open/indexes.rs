@@ -31,13 +31,13 @@ pub(crate) async fn open(
     mut indexes: Indexes,
     create_indexes: bool,
 ) -> Result<OpenIndex> {
+    let unsupported = |what| server.target().error(Kind::Unsupported(what));
     let forbidden = match create_all(server, spec, &mut indexes, create_indexes).await {
         Ok(()) if indexes.stored.is_some() => None,
         Ok(()) => {
             let found = server.target().indexes().await?;
-            (indexes::open_index(&found, spec)).map_err(|_| {
-                unsupported_error(server, "unique indexes with a `partialFilterExpression`")
-            })?;
+            (indexes::open_index(&found, spec))
+                .map_err(|_| unsupported("unique indexes with a `partialFilterExpression`"))?;
             None
         }
         Err(error) if error.is_unauthorized() => {
@@ -47,7 +47,7 @@ pub(crate) async fn open(
     };
     match (server.try_hint(indexes.index.name).await, forbidden) {
         (Err(error), _) if is_unknown(&error) => {
-            Err(unsupported_error(server, "updates with a `hint`").with_driver(error))
+            Err(unsupported("updates with a `hint`").with_driver(error))
         }
         // A user who may only read does not need the indexes that guard writers against each other.
         (Err(error), Some(_))
@@ -160,10 +160,6 @@ pub async fn create(server: &Server, models: Vec<IndexModel>) -> Result<()> {
         };
         server.target().write_error(error).known_as(kind)
     })
-}
-
-fn unsupported_error(server: &Server, what: &'static str) -> Error {
-    server.target().error(Kind::Unsupported(what))
 }
 
 /// Replaces the error if the shard key is the reason why an index could not be created.

@@ -63,23 +63,14 @@ impl<T: Bucket> Page<T> {
     }
 
     /// The page that shows a bucket of this key.
-    pub(crate) fn new(bucket: StoredBucket<T>, scope: &IndexedScope) -> Self {
-        let StoredBucket {
-            id,
-            key,
-            elements,
-            left_out,
-            sealed,
-            totals,
-        } = bucket;
+    pub(crate) fn new(mut bucket: StoredBucket<T>, scope: &IndexedScope) -> Self {
+        let held = bucket.elements.len() + bucket.left_out.len();
         Self {
-            open: !sealed && elements.len() + left_out.len() < scope.open.capacity as usize,
-            left_out: left_out.len(),
-            items: (elements.into_iter())
-                .map(|element| T::from_parts(key.clone(), element))
-                .collect(),
-            id,
-            totals,
+            open: !bucket.sealed && held < scope.open.capacity as usize,
+            left_out: bucket.left_out.len(),
+            id: std::mem::take(&mut bucket.id),
+            totals: bucket.totals.take(),
+            items: bucket.into_items(),
         }
     }
 

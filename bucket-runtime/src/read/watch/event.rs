@@ -95,17 +95,14 @@ pub(crate) fn appended_items<T: Bucket>(target: Target<'_>, event: &Event) -> Re
         .inserted()
         .cloned()
         .or_else(|| target.scope.map(KeyScope::document));
-    let known = known.or_else(|| key_fields_of::<T>(id.as_str()?));
+    let known = known.or_else(|| {
+        let key = T::Key::from_texts(id::key_texts(&T::SPEC.id, id.as_str()?)?)?;
+        Some(KeyScope::new(const { &T::SPEC }, T::Key::parts(key.borrowed())).document())
+    });
     let mut fields = known.ok_or_else(|| target.error(Kind::NoKeyInId(shell(&id))))?;
     fields.insert("_id", id);
     let bucket = bucket::<T>(target, fields, elements)?;
     Ok(bucket.expect_key(target)?.into_items())
-}
-
-/// The key fields of the bucket with this id.
-fn key_fields_of<T: Bucket>(id: &str) -> Option<Document> {
-    let key = T::Key::from_texts(id::key_texts(&T::SPEC.id, id)?)?;
-    Some(KeyScope::new(const { &T::SPEC }, T::Key::parts(key.borrowed())).document())
 }
 
 /// A bucket that holds just these elements; `bucket` has its other fields.
