@@ -29,7 +29,10 @@ impl<T: Bucket> Buckets<T> {
     /// array of a bucket that has none. One round trip.
     /// [`Count::filter`](crate::action::Count::filter) counts only those that match a condition.
     pub fn count(&self, key: KeyRef<'_, T>) -> Count<'static, T> {
-        Count::new(self.target(key))
+        Count {
+            target: self.target(key),
+            ..self.count_all()
+        }
     }
 
     /// Counts the items of all keys. One round trip, in which the server reads all buckets, or with
@@ -48,7 +51,12 @@ impl<T: Bucket> Buckets<T> {
     /// # }
     /// ```
     pub fn count_all(&self) -> Count<'static, T> {
-        Count::new(self.target_of_all())
+        Count {
+            target: self.target_of_all(),
+            query: Query::everything(),
+            session: None,
+            item: PhantomData,
+        }
     }
 }
 
@@ -85,15 +93,6 @@ pub struct Count<'s, T> {
 }
 
 impl<'s, T: Bucket> Count<'s, T> {
-    fn new(target: OwnedTarget) -> Self {
-        Self {
-            target,
-            query: Query::everything(),
-            session: None,
-            item: PhantomData,
-        }
-    }
-
     /// Counts only the items that match; called again, those that match both conditions.
     ///
     /// The server visits the buckets that a [read of items](crate::action::Items::filter) with this

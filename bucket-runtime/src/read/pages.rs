@@ -23,7 +23,13 @@ impl<T: Bucket> Buckets<T> {
     /// Streams all pages of a key, in the order of ids. One round trip for the first batch.
     #[doc(alias = "pagination", alias = "cursor")]
     pub fn pages(&self, key: KeyRef<'_, T>) -> Pages<'static, T> {
-        Pages::new(self.reader(key))
+        Pages {
+            reader: self.reader(key),
+            session: None,
+            on_unreadable: None,
+            skip_empty: false,
+            item: PhantomData,
+        }
     }
 }
 
@@ -39,16 +45,6 @@ pub struct Pages<'s, T> {
 }
 
 impl<'s, T: Bucket> Pages<'s, T> {
-    pub(crate) fn new(reader: Reader) -> Self {
-        Self {
-            reader,
-            session: None,
-            on_unreadable: None,
-            skip_empty: false,
-            item: PhantomData,
-        }
-    }
-
     read_settings!(|reads| reads.reader.server);
 
     session_setting! {

@@ -57,13 +57,22 @@ impl<T: Bucket> Buckets<T> {
     /// # }
     /// ```
     pub fn rollup(&self, key: KeyRef<'_, T>) -> ReadRollup<'static, T> {
-        ReadRollup::new(self.target(key))
+        ReadRollup {
+            target: self.target(key),
+            ..self.rollup_all()
+        }
     }
 
     /// Adds up the rollups of all keys' buckets on the server. It reads all buckets; otherwise it
     /// is like [`rollup`](Self::rollup).
     pub fn rollup_all(&self) -> ReadRollup<'static, T> {
-        ReadRollup::new(self.target_of_all())
+        ReadRollup {
+            target: self.target_of_all(),
+            windows: WindowRange::default(),
+            query: Query::everything(),
+            session: None,
+            item: PhantomData,
+        }
     }
 }
 
@@ -78,16 +87,6 @@ pub struct ReadRollup<'s, T> {
 }
 
 impl<'s, T: Bucket> ReadRollup<'s, T> {
-    fn new(target: OwnedTarget) -> Self {
-        Self {
-            target,
-            windows: WindowRange::default(),
-            query: Query::everything(),
-            session: None,
-            item: PhantomData,
-        }
-    }
-
     /// Reads only the time windows in this range, such as `midnight..` with a midnight in UTC. Does
     /// not compile for a struct without windows.
     ///

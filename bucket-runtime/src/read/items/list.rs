@@ -74,12 +74,6 @@ impl ItemList {
         Some((number, *self.fingerprints(row, 0..1).first()?))
     }
 
-    /// The elements of a whole bucket: the number of elements before each, and its fingerprint.
-    pub(super) fn numbered_elements(&self, bucket: &RawDocument) -> Vec<(u32, u32)> {
-        let elements = self.fingerprints(bucket, 0..usize::MAX);
-        (0..).zip(elements).collect()
-    }
-
     /// The fingerprints of the elements next to a position in a whole bucket that the read has
     /// given, the nearest first.
     pub(super) fn neighbours(&self, bucket: &RawDocument, before: usize) -> Vec<u32> {
@@ -93,7 +87,7 @@ impl ItemList {
     }
 
     /// The fingerprints of some elements of a bucket.
-    fn fingerprints(&self, bucket: &RawDocument, asked: Range<usize>) -> Vec<u32> {
+    pub(super) fn fingerprints(&self, bucket: &RawDocument, asked: Range<usize>) -> Vec<u32> {
         let names = self.query.telling_names(self.spec.unique);
         of_elements(bucket, self.spec.items, names.as_deref(), asked)
     }

@@ -73,7 +73,8 @@ impl RowBucket {
             return 0;
         }
         let newest_first = list.query.newest_first;
-        let elements = list.numbered_elements(&self.bytes);
+        let elements = list.fingerprints(&self.bytes, 0..usize::MAX);
+        let elements = Vec::from_iter((0..).zip(elements));
         let before = self.readable_before(cut.find_among(&elements, newest_first).before);
         match newest_first {
             true => self.readable - before,
