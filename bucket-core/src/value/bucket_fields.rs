@@ -13,7 +13,7 @@ pub struct BucketFields<'r> {
     pub key: Vec<Bson>,
     pub items: &'r RawArray,
     pub sealed: bool,
-    /// What the bucket says of its items; empty if that is nothing.
+    /// The stored rollup; empty if there is none.
     pub rollup: Document,
 }
 

@@ -53,7 +53,8 @@ impl Server {
         self.update_each(updates, false, true).await
     }
 
-    /// Carries out updates. What a result says of a document counts only if it is asked to tell.
+    /// Carries out updates. The results say whether each found a document only if they are asked to
+    /// tell.
     async fn update_each(
         &self,
         updates: Vec<Update>,
