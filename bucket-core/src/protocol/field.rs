@@ -82,11 +82,9 @@ pub struct Field<T, V, S = Plain, P = ()> {
     write: WriteValue<V>,
     /// The names that the field is read from, if these are not its own name alone.
     read_names: Option<&'static [&'static str]>,
-    #[doc(hidden)]
-    pub read_form: ReadForm<V>,
+    read_form: ReadForm<V>,
     /// The value to use where the stored one is missing.
-    #[doc(hidden)]
-    pub default: Option<fn() -> V>,
+    default: Option<fn() -> V>,
     left_out: fn(&V) -> bool,
     is_date: bool,
     /// The value's text in an `_id`; only key fields have one.

@@ -105,8 +105,8 @@ impl<'r> PartReader<'r> {
         Ok(PartField {
             in_key,
             source,
-            read_form: field.read_form,
-            default: field.default,
+            read_form: field.read_form(),
+            default: field.default_value(),
         })
     }
 

@@ -61,6 +61,18 @@ impl<T, V, S, P> Field<T, V, S, P> {
         self
     }
 
+    /// Who reads a stored value. A public field of this struct would hide one inside of its name.
+    #[doc(hidden)]
+    pub const fn read_form(&self) -> ReadForm<V> {
+        self.read_form
+    }
+
+    /// What a missing value is read as.
+    #[doc(hidden)]
+    pub const fn default_value(&self) -> Option<fn() -> V> {
+        self.default
+    }
+
     /// The names that the field is read from.
     #[doc(hidden)]
     pub const fn names(&self) -> &[&'static str] {
