@@ -116,8 +116,8 @@ fn text(token: &ResumeToken) -> Option<String> {
 /// The events that a change stream is to show.
 #[derive(Debug, Clone)]
 pub struct Watched {
-    is_of_database: bool,
-    wanted: Vec<Document>,
+    pub(in crate::server) is_of_database: bool,
+    pub(in crate::server) wanted: Vec<Document>,
 }
 
 impl Watched {
@@ -186,10 +186,7 @@ impl Target<'_> {
         watched: &Watched,
         after: Option<ResumeToken>,
     ) -> Result<Box<dyn EventStream>> {
-        let wanted = &watched.wanted;
-        let stream = self
-            .server
-            .open_events(watched.is_of_database, wanted, after);
-        stream.await.map_err(|error| self.read_error(error))
+        let stream = self.server.open_events(watched, after).await;
+        stream.map_err(|error| self.read_error(error))
     }
 }

@@ -27,7 +27,12 @@ use serde::Serialize;
 use crate::server::wire::simulated::simulated;
 use crate::{
     protocol::command::Update,
-    server::{Server, call::Calls, read::cursor::AnyCursor, watch::Event},
+    server::{
+        Server,
+        call::Calls,
+        read::cursor::AnyCursor,
+        watch::{Event, Watched},
+    },
     value::element::raw,
 };
 
@@ -303,21 +308,20 @@ impl Server {
     /// of these filters.
     pub(in crate::server) async fn open_events(
         &self,
-        is_of_database: bool,
-        wanted: &[Document],
+        watched: &Watched,
         after: Option<ResumeToken>,
     ) -> Result<Box<dyn EventStream>, DriverError> {
         #[cfg(feature = "__simulated")]
         if let Some(simulated) = simulated() {
-            let events = simulated.watch(self.collection.clone(), wanted.to_vec(), after);
+            let events = simulated.watch(self.collection.clone(), watched.wanted.clone(), after);
             return events.await;
         }
         let database = self.database();
-        let action = match is_of_database {
+        let action = match watched.is_of_database {
             true => database.watch(),
             false => self.collection.watch(),
         };
-        let action = (action.pipeline([doc! { "$match": { "$or": wanted } }]))
+        let action = (action.pipeline([doc! { "$match": { "$or": &watched.wanted } }]))
             // Change streams allow no other read concern, whatever the handle has.
             .read_concern(ReadConcern::majority())
             .optional(after, |action, after| action.resume_after(after));
