@@ -22,9 +22,12 @@ use crate::Result;
 pub struct CreateCollections {
     collections: Vec<NewCollection>,
     options: CreateCollectionOptions,
-    /// The shard key of a collection, or why there is none, if they are to be sharded.
-    sharding: Option<fn(&NewCollection) -> Result<Document, &'static str>>,
+    /// What they are sharded by, if they are.
+    sharding: Option<fn(&NewCollection) -> MaybeShardKey>,
 }
+
+/// A shard key, or why there is none.
+type MaybeShardKey = Result<Document, &'static str>;
 
 /// A collection to create.
 pub(crate) struct NewCollection {
@@ -32,7 +35,7 @@ pub(crate) struct NewCollection {
     validator: Document,
     shard_key: Document,
     /// The shard key that spreads the windows of a key, or why there is none.
-    window_shard_key: Result<Document, &'static str>,
+    window_shard_key: MaybeShardKey,
 }
 
 impl NewCollection {
