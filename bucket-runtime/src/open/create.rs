@@ -22,7 +22,7 @@ use crate::Result;
 pub struct CreateCollections {
     collections: Vec<NewCollection>,
     options: CreateCollectionOptions,
-    /// What they are sharded by, if they are.
+    /// The shard key of each, if they are to be sharded.
     sharding: Option<fn(&NewCollection) -> MaybeShardKey>,
 }
 

@@ -67,7 +67,7 @@ impl<T, V, S, P> Field<T, V, S, P> {
         self.read_form
     }
 
-    /// What a missing value is read as.
+    /// The value to use where the stored one is missing.
     #[doc(hidden)]
     pub const fn default_value(&self) -> Option<fn() -> V> {
         self.default

@@ -8,8 +8,8 @@
 //! A read of all items takes whole buckets, and the client cuts the first; with a filter or a limit
 //! it takes single items (`read/items/rows.rs`). Both keep the bytes of what they gave last, and
 //! hash them only when they are asked for a token. A read of single items from a token assumes that
-//! nothing before the place was removed, and asks for the nearest of those elements as well; if that
-//! is another one now, it reads the place's bucket and looks.
+//! nothing before the place was removed, and asks for the nearest of those elements as well; if
+//! that is another one now, it reads the place's bucket and looks.
 
 use super::Query;
 
