@@ -67,6 +67,9 @@ pub(crate) trait Handle: Clone + Send + Sync + 'static {
 
     fn open(db: &Database, combine: bool) -> impl Future<Output = Self> + Send;
 
+    /// The name of the process that has it.
+    fn process(&self) -> String;
+
     fn append(
         &self,
         sensor: i64,
@@ -275,6 +278,10 @@ impl<T: Reading> Handle for Buckets<T> {
         buckets.await.expect("an opened collection")
     }
 
+    fn process(&self) -> String {
+        self.collection().namespace().db
+    }
+
     async fn append(&self, sensor: i64, n: i64, session: Session<'_>) -> Result<()> {
         let item = T::new(sensor, n);
         awaited!(Self::append(self, &item), session).map(drop)
@@ -405,6 +412,10 @@ macro_rules! families {
                     assert!(inserted.is_ok() || inserted.is_err_and(|it| it.is_already_there()));
                 }
                 parents
+            }
+
+            fn process(&self) -> String {
+                self.collection().namespace().db
             }
 
             async fn append(&self, sensor: i64, n: i64, session: Session<'_>) -> Result<()> {

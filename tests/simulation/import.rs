@@ -106,7 +106,8 @@ impl<H: Handle> Import<H> {
                 // Of an error, too, some transactions have stored their items.
                 source.tell(&network, Told::Maybe);
                 for _ in 0..2 {
-                    let imported = called(&network, source.import(&network, &handle, &db)).await;
+                    let import = source.import(&network, &handle, &db);
+                    let imported = called(&network, db.name(), import).await;
                     network
                         .world()
                         .note(|| format!("imported: {:?}", imported.0));

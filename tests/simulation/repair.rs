@@ -86,7 +86,7 @@ impl Repairs {
             calls.spawn(async move {
                 for _ in 0..2 {
                     random_pause(&network).await;
-                    let repaired = called(&network, H::repair(&db)).await;
+                    let repaired = called(&network, db.name(), H::repair(&db)).await;
                     network
                         .world()
                         .note(|| format!("repaired: {:?}", repaired.0));
@@ -161,7 +161,7 @@ pub(crate) async fn verify<H: Handle>(network: Network, db: Database) {
     for _ in 0..3 {
         random_pause(&network).await;
         let term = network.world().term;
-        let verified = called(&network, H::verify(&db)).await;
+        let verified = called(&network, db.name(), H::verify(&db)).await;
         let mut world = network.world();
         world.note(|| format!("verified: {:?}", verified.0));
         // What was read of one primary need not go with what was read of another.

@@ -10,7 +10,10 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use crate::{Keep, Simulator};
+use crate::{
+    Choices, Keep, Safeguard, Simulator,
+    choices::{AsTest, shrink},
+};
 
 /// What a run of many schedules showed.
 #[derive(Debug)]
@@ -80,12 +83,33 @@ pub struct Shown {
 }
 
 impl Simulator {
-    /// Runs the schedule of a seed, and shows it.
+    /// Runs the schedule of a seed, and shows it. If it fails, the least schedule of its kind that fails is shown, and a
+    /// test that repeats it.
     pub fn show(&self, seed: u64) -> Shown {
         let outcome = self.run(seed, None, Keep::Trace);
         let holds = outcome.failure.is_none();
-        let failure = outcome.failure.as_deref().unwrap_or("all guarantees hold");
-        let text = format!("{}\nseed {seed}: {failure}", outcome.trace.join("\n"));
+        let shown = match holds {
+            true => outcome,
+            false => {
+                let least = self.shrink(outcome.choices, None);
+                self.run(Choices::Given(least), None, Keep::Trace)
+            }
+        };
+        let failure = shown.failure.as_deref().unwrap_or("all guarantees hold");
+        let mut text = format!("{}\nseed {seed}: {failure}", shown.trace.join("\n"));
+        if !holds {
+            text += &format!("\n\n{}", AsTest(&shown.choices));
+        }
         Shown { text, holds }
+    }
+
+    /// The choices of the least schedule of this kind that breaks a guarantee.
+    pub(crate) fn shrink(&self, choices: Vec<u64>, undone: Option<Safeguard>) -> Vec<u64> {
+        let fails = |choices: &[u64]| {
+            let choices = Choices::Given(choices.to_vec());
+            let outcome = self.run(choices, undone, Keep::Nothing);
+            outcome.failure.is_some()
+        };
+        shrink(choices, fails)
     }
 }
