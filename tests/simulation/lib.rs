@@ -7,15 +7,17 @@
 //! capacity meanwhile, each to one of three, while writers go on through old handles and new ones. Or two calls import a
 //! flat collection, or archived buckets, or migrate all buckets to another collection, which they follow by a change
 //! stream. Or two calls split a parent that another program has let grow beyond its threshold, or repair what another
-//! program has damaged, or verify beside the writers; or one deletes a parent. Or a watch has to give each item, while
-//! another program leaves empty buckets. Commands wait for random times, or by priorities of their tasks that change a
-//! few times (`pace.rs`); pipelines pass some documents before others change; commands and answers are lost, in half of
-//! the schedules without some of these faults, commands are interrupted between statements, primaries change and roll back
-//! what no majority has, calls are dropped, and processes end, or stand still for a minute. The judge looks at G1 to G4,
-//! at rollups, and at O1 to O4 and totals after each statement, and at the end at what callers were told, and at the
-//! order of each writer's items (G5, O5). After changes of the capacity, whatever has become of them, another one that
-//! nothing disturbs has to succeed, and so after imports, migrations, splits and repairs. Loads should wait for changes;
-//! after those that do not, that last one has to bring G3 back. Faults end at some time, and then each call has to.
+//! program has damaged, or rebuild rollups, or verify beside the writers; or one deletes a parent. Beside all of these but
+//! migrations a watch may have to give each item, while another program leaves empty buckets. Commands wait for random
+//! times, or by priorities of their tasks that change a few times (`pace.rs`); pipelines pass some documents before others
+//! change; commands and answers are lost, commands are interrupted between statements, primaries change and roll back what
+//! no majority has, but half of the schedules do without some of these faults; calls are dropped, and processes end, or
+//! stand still for a minute. The judge looks at G1 to G4, at rollups, and at O1 to O4 and totals after each statement, and
+//! at the end at what callers were told, and at the order of each writer's items (G5, O5). After changes of the capacity,
+//! whatever has become of them, another one that nothing disturbs has to succeed, and so after imports, migrations, splits
+//! and repairs; what an import says it has found is the sum of what it has stored, left out and listed. Loads should wait
+//! for changes; after those that do not, that last one has to bring G3 back. Faults end at some time, and then each call
+//! has to.
 //!
 //! A schedule is a list of choices (`choices.rs`), so one that fails is shrunk to the few choices that it needs, and
 //! printed as a test.

@@ -180,7 +180,7 @@ impl Simulator {
             world.has_events = scenario.migrates() || scenario.watches;
             world.refuses_edits = scenario.migrates();
         }
-        let is_exact = H::IS_OF_BUCKETS && !scenario.shares;
+        let is_exact = H::IS_OF_BUCKETS && scenario.is_plain();
         let watching = match scenario.watches {
             true => Some(Watching::<H>::new(network, &self.client, is_exact).await),
             false => None,
