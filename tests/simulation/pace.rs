@@ -23,7 +23,8 @@ const STEPS: [u64; 3] = [30_000, 5_000, 150_000];
 /// The longest pause within a scan, in microseconds: in some schedules others send several commands meanwhile.
 const SCANS: [u64; 2] = [2_000, 60_000];
 
-/// The longest pause before something that happens once, in microseconds: in some schedules all happens at once, in others after the writers' first commands.
+/// The longest pause before something that happens once, in microseconds: in some schedules all happens at once, in
+/// others after the writers' first commands.
 const PAUSES: [u64; 3] = [150_000, 10_000, 500_000];
 
 #[derive(Debug)]
