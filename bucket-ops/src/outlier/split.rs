@@ -13,7 +13,11 @@ use bucket_core::{
         transaction::{self, Attempt},
         wire::Request,
     },
-    value::{element::document_size, number::comparable, shell::shell},
+    value::{
+        element::{document_size, value_size},
+        number::comparable,
+        shell::shell,
+    },
 };
 use bucket_runtime::{
     __ops::{ITEMS_PER_COMPARISON, ParentHandle},
@@ -100,7 +104,8 @@ impl SplitParent {
         let mut document = document.map_err(|error| target.read_error(error.into()))?;
         let items = document.get_array_mut(parent.scope.spec.items);
         let items = items.map_or_else(|_| Array::new(), std::mem::take);
-        let kept = (parent.scope).count_fitting(0, document_size(&document), &items);
+        let sizes = items.iter().map(value_size);
+        let kept = (parent.scope).count_fitting(0, document_size(&document), sizes);
         Ok(Some((kept, items)))
     }
 

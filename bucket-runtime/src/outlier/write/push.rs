@@ -16,7 +16,10 @@ use crate::{
         parent_handle::{ParentHandle, ParentState},
     },
     read::stored_bucket::read_element,
-    write::{appended::Appended, item},
+    write::{
+        appended::Appended,
+        item::{self, Entry},
+    },
 };
 
 use super::waiting_items::WaitingItems;
@@ -57,13 +60,13 @@ impl<T: Outlier> Outliers<T> {
     /// ```
     pub fn push<'s>(&self, id: IdRef<'_, T>, item: impl Into<T::Item>) -> Write<'s, Appended> {
         let parent = self.parent(id);
-        let element = parent.pushed_element::<T>(&item.into());
+        let entry = parent.pushed_entry::<T>(&item.into());
         Write::new(span!(push), |InSession(session)| async move {
-            let element = element?;
+            let entry = entry?;
             let Some(session) = session else {
-                return parent.push_with_others(element).await;
+                return parent.push_with_others(entry).await;
             };
-            let mut items = WaitingItems::new(vec![element]);
+            let mut items = WaitingItems::new([entry]);
             parent.push(&mut items, Some(session)).await?;
             Ok(items.answer(0))
         })
@@ -75,7 +78,7 @@ pub(super) const MAX_CHANGES: u32 = 100;
 
 impl ParentHandle {
     /// An item in the form in which it is sent.
-    pub(super) fn pushed_element<T: Outlier>(&self, item: &T::Item) -> Result<Bson> {
+    pub(super) fn pushed_entry<T: Outlier>(&self, item: &T::Item) -> Result<Entry> {
         if let Some(item) = T::item_too_long(item) {
             return Err(self.error(Kind::TooLong(item)));
         }
@@ -84,7 +87,7 @@ impl ParentHandle {
         let element = read_back::stored(item, false, read);
         let element = element.map_err(|refusal| self.unwritten(refusal))?;
         self.check_identity(&element)?;
-        Ok(element)
+        Ok(Entry::from(element))
     }
 
     /// An error if items have an identity, and this one's is not a single value.
@@ -102,8 +105,9 @@ impl ParentHandle {
         items: &mut WaitingItems,
         session: Option<&mut ClientSession>,
     ) -> Result<()> {
-        let (fit, misfit) = self.find_misfit(&items.elements);
-        let rest = items.take_from(fit);
+        let misfit = self.scope.find_misfit(items.sizes());
+        let fitting = misfit.as_ref().map_or(items.entries.len(), |(n, _)| *n);
+        let rest = items.entries.split_off(fitting);
         let pushed = match self.scope.spec.unique {
             None => self.push_fitting(items, session).await,
             Some(field) => {
@@ -111,14 +115,14 @@ impl ParentHandle {
                 self.push_identified(field, items, session).await
             }
         };
-        items.put_back(rest);
+        items.entries.extend(rest);
         pushed.map_err(
             |error| match error.is(&Kind::NoParent) && !items.stored.is_empty() {
                 true => error.known_as(Kind::ParentDeleted),
                 false => error,
             },
         )?;
-        misfit.map_or(Ok(()), Err)
+        misfit.map_or(Ok(()), |(_, kind)| Err(self.error(kind)))
     }
 
     /// Pushes items each of which a document can hold.
@@ -127,18 +131,17 @@ impl ParentHandle {
         items: &mut WaitingItems,
         mut session: Option<&mut ClientSession>,
     ) -> Result<()> {
-        let mut is_known = !items.is_empty() && self.is_known();
+        let mut is_known = !items.entries.is_empty() && self.is_known();
         if is_known && self.push_to_known(items, session.as_deref_mut()).await? {
             return Ok(());
         }
         // A parent whose state is unknown is treated as empty.
         let mut state = ParentState::default();
         for _ in 0..MAX_CHANGES {
-            if items.is_empty() {
+            if items.entries.is_empty() {
                 return Ok(());
             }
-            let fitting = (self.scope).count_fitting(state.length, state.bytes, &items.elements);
-            let fitting = fitting.max(1);
+            let fitting = self.count_fitting(&state, items).max(1);
             if !is_known {
                 let pushed = self.push_to_array(items, fitting, &state, session.as_deref_mut());
                 if pushed.await? {
@@ -146,7 +149,8 @@ impl ParentHandle {
                     continue;
                 }
             }
-            let flag = || self.scope.flag(&items.elements[..1]);
+            let first = items.first(1);
+            let flag = || self.scope.flag(&first);
             let target = self.parent().store_no_items();
             if target.update(flag, session.as_deref_mut()).await? {
                 self.remember();
@@ -170,13 +174,18 @@ impl ParentHandle {
         state: &ParentState,
         session: Option<&mut ClientSession>,
     ) -> Result<bool> {
-        let first_items = || items.elements[..first].to_vec();
-        let push = || self.scope.push(first_items(), state.lacks_total);
+        let push = || self.scope.push(items.first(first), state.lacks_total);
         let is_pushed = self.parent().update(push, session).await?;
         if is_pushed {
-            items.remove_first(first, 0..first);
+            let pushed = items.entries.drain(..first);
+            items.stored.extend(pushed.map(|(place, _)| place));
         }
         Ok(is_pushed)
+    }
+
+    /// How many of the first items a parent in this state can take.
+    pub(super) fn count_fitting(&self, state: &ParentState, items: &WaitingItems) -> usize {
+        (self.scope).count_fitting(state.length, state.bytes, items.sizes())
     }
 
     /// Appends the items to the extras of a parent that is known to be an outlier; returns whether
