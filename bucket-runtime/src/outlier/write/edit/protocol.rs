@@ -38,20 +38,6 @@ pub(super) struct ParentEditor {
     pub(super) query: Query,
 }
 
-/// The documents that one step of an edit can change.
-#[derive(Debug, Clone)]
-pub(super) enum ItemPlace {
-    /// The parent.
-    Own,
-    Extras(Selection),
-}
-
-/// The changes of a step, and whether the parent may have extras.
-pub(super) struct Edited<O> {
-    pub(super) values: Vec<O>,
-    has_extras: bool,
-}
-
 impl ParentEditor {
     /// Changes the first item that matches, in the order of the parent's items.
     pub(super) async fn change_first<T: Outlier, O: Send + 'static>(
@@ -59,16 +45,13 @@ impl ParentEditor {
         mut edit: ItemEdit<'_, T, O>,
         mut session: Option<&mut ClientSession>,
     ) -> Result<Option<O>> {
-        let own = edit.edit(self, &ItemPlace::Own, session.as_deref_mut());
-        let Edited {
-            mut values,
-            has_extras,
-        } = own.await?;
+        let own = self.change_own(edit.plan(), session.as_deref_mut());
+        let (mut values, has_extras) = own.await?;
         if values.is_empty() && has_extras {
             // By the unique index, the first match is searched among documents with a count alone.
             self.parent.check_extras(session.as_deref_mut()).await?;
-            let first = ItemPlace::Extras(Selection::First);
-            values = edit.edit(self, &first, session).await?.values;
+            let changed = edit.change_extras(self, Selection::First, session);
+            values = changed.await?;
         }
         Ok(values.into_iter().next())
     }
@@ -79,58 +62,33 @@ impl ParentEditor {
         mut edit: ItemEdit<'_, T, O>,
         sweep: &mut Sweep<'_, ExtraItem<T>>,
     ) -> Result<()> {
-        let own = edit.edit(self, &ItemPlace::Own, sweep.session());
-        let own = own.await;
-        let has_extras = own.as_ref().map_or(true, |own| own.has_extras);
-        sweep.note(own.map(|own| own.values.len()))?;
+        let own = self.change_own(edit.plan(), sweep.session()).await;
+        let has_extras = own.as_ref().map_or(true, |(_, has_extras)| *has_extras);
+        sweep.note(own.map(|(values, _)| values.len()))?;
         if !has_extras {
             return Ok(());
         }
         while let Some((id, _)) = sweep.next_bucket().await? {
-            let place = ItemPlace::Extras(Selection::OfBucket(id));
-            let edited = edit.edit(self, &place, sweep.session());
-            let edited = edited.await;
-            sweep.note(edited.map(|edited| edited.values.len()))?;
+            let changed = edit.change_extras(self, Selection::OfBucket(id), sweep.session());
+            let changed = changed.await;
+            sweep.note(changed.map(|values| values.len()))?;
         }
         Ok(())
     }
 
-    /// Changes the matching items of one document as `plan` says.
-    pub(super) async fn change<T: Outlier, O>(
-        &self,
-        place: &ItemPlace,
-        plan: Plan<'_, ExtraItem<T>, O>,
-        session: Option<&mut ClientSession>,
-    ) -> Result<Edited<O>> {
-        match place {
-            ItemPlace::Own => self.change_own(plan, session).await,
-            ItemPlace::Extras(selection) => {
-                let extras = &self.parent.collections.extras.server;
-                let editor = self.editor::<T>(extras, selection.clone());
-                Ok(Edited {
-                    values: editor.change(plan, session).await?,
-                    has_extras: true,
-                })
-            }
-        }
-    }
-
-    /// Changes the matching items of the parent's array.
+    /// Changes the matching items of the parent's array as `plan` says; returns the changes, and
+    /// whether the parent may have extras.
     async fn change_own<T: Outlier, O>(
         &self,
         plan: Plan<'_, ExtraItem<T>, O>,
         mut session: Option<&mut ClientSession>,
-    ) -> Result<Edited<O>> {
+    ) -> Result<(Vec<O>, bool)> {
         let editor = self.editor::<T>(&self.parent.collections.parents, Selection::First);
         for tries in 0..TRIES {
             pause(tries).await;
             let (mut found, has_extras) = self.find::<T>(session.as_deref_mut()).await?;
-            let mut edited = Edited {
-                values: Vec::new(),
-                has_extras,
-            };
             if found.len() == 0 {
-                return Ok(edited);
+                return Ok((Vec::new(), has_extras));
             }
             let (change, values) = plan(&editor, &mut found).map_err(|error| {
                 match error.is(&found.unreadable_kind()) {
@@ -138,13 +96,12 @@ impl ParentEditor {
                     false => error,
                 }
             })?;
-            edited.values = values;
             let Some(change) = change else {
-                return Ok(edited);
+                return Ok((values, has_extras));
             };
             let sent = self.send(&editor, &found, change, session.as_deref_mut());
             if sent.await? {
-                return Ok(edited);
+                return Ok((values, has_extras));
             }
         }
         Err(self.parent.error(Kind::Contended(TRIES)))
@@ -212,6 +169,11 @@ impl ParentEditor {
             }
         }
         Ok(false)
+    }
+
+    /// The bucket half's editor of those of these items that are extras.
+    pub(super) fn of_extras<T: Outlier>(&self, selection: Selection) -> ExtrasEditor<T> {
+        self.editor(&self.parent.collections.extras.server, selection)
     }
 
     /// The bucket half's editor of these items; its errors name a collection.
