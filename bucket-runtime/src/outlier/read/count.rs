@@ -3,13 +3,13 @@
 use std::marker::PhantomData;
 
 use bucket_core::protocol::{filter::Filter, query::Query};
-use mongodb::{ClientSession, bson::Document};
+use mongodb::ClientSession;
 
 use crate::{
     Result,
     outlier::{
         IdRef, Outlier, Outliers,
-        parent_handle::{ParentHandle, number},
+        parent_handle::{ParentHandle, ParentState, number},
     },
     read::settings::{read_settings, session_setting},
 };
@@ -75,35 +75,23 @@ impl<'s, T: Outlier> CountParentItems<'s, T> {
             mut session,
             ..
         } = self;
-        let (own, is_flagged) = count_own(&parent, &query, session.as_deref_mut()).await?;
-        if !is_flagged {
-            return Ok(own);
-        }
-        let scope = &parent.scope;
-        let extras = match query.filter.is_everything() {
-            true => scope.count_extras().to_vec(),
-            false => query.count(scope.extras.spec, Some(&scope.extras)),
+        let (scope, of_own) = (&parent.scope, session.as_deref_mut());
+        let (own, is_flagged, extras) = if query.filter.is_everything() {
+            let state = parent.read_state(&[], false, of_own).await?;
+            let ParentState {
+                length, flagged, ..
+            } = state.unwrap_or_default();
+            (length as u64, flagged, scope.count_extras().to_vec())
+        } else {
+            let count = parent.parent().pipeline(scope.count_own_matches(&query));
+            let count = count.first(of_own).await?.unwrap_or_default();
+            let is_flagged = count.get_bool("flag").unwrap_or(false);
+            let extras = query.count(scope.extras.spec, Some(&scope.extras));
+            (number(&count, "items"), is_flagged, extras)
         };
-        Ok(own + parent.extras().pipeline(extras).sum(session).await?)
+        match is_flagged {
+            true => Ok(own + parent.extras().pipeline(extras).sum(session).await?),
+            false => Ok(own),
+        }
     }
-}
-
-/// Counts the matching items of the parent itself, and tells whether it is flagged.
-async fn count_own(
-    parent: &ParentHandle,
-    query: &Query,
-    mut session: Option<&mut ClientSession>,
-) -> Result<(u64, bool)> {
-    if query.filter.is_everything() {
-        let state = parent
-            .read_state(&[], false, session.as_deref_mut())
-            .await?;
-        return Ok(state.map_or((0, false), |state| (state.length as u64, state.flagged)));
-    }
-    let count = parent
-        .parent()
-        .pipeline(parent.scope.count_own_matches(query));
-    let count: Document = count.first(session).await?.unwrap_or_default();
-    let is_flagged = count.get_bool("flag").unwrap_or(false);
-    Ok((number(&count, "items"), is_flagged))
 }

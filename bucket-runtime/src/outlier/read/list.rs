@@ -6,18 +6,12 @@
 //! finds the place of a token.
 
 use bucket_core::{
-    protocol::query::{ItemPosition, Query, QueryStart, WholeRead},
-    server::target::{OwnedTarget, Target},
-    value::{bytes, unreadable::read_value},
+    protocol::query::{Query, QueryStart, WholeRead},
+    server::target::Target,
 };
-use mongodb::{
-    bson::{Document, RawBsonRef, RawDocument, RawDocumentBuf},
-    error::Error as DriverError,
-};
-use serde::de::DeserializeOwned;
+use mongodb::bson::Document;
 
 use crate::{
-    Result,
     outlier::{command::OwnItems, parent_handle::ParentHandle},
     read::items::{ItemList, RowSource},
 };
@@ -36,14 +30,6 @@ pub(super) enum Section {
     /// The parent's own array, unless the parent is flagged.
     OwnUnlessFlagged,
     Extras,
-}
-
-/// A row: one item of a section.
-pub(super) struct ParentRow {
-    pub(super) section: Section,
-    /// The number of elements before the item in its array.
-    pub(super) number: u32,
-    pub(super) bytes: RawDocumentBuf,
 }
 
 impl Section {
@@ -65,49 +51,12 @@ impl Section {
 
 impl ParentList {
     pub(super) fn new(parent: ParentHandle, query: Query) -> Self {
-        let (extras, server) = (&parent.scope.extras, &parent.collections.extras.server);
         let items = ItemList {
-            spec: extras.spec,
-            target: OwnedTarget {
-                server: server.clone(),
-                scope: Some(extras.key.clone()),
-            },
+            spec: parent.scope.extras.spec,
+            target: parent.extras().into_owned(),
             query,
         };
         Self { parent, items }
-    }
-
-    /// The section of a position.
-    pub(super) fn section_of(&self, position: &ItemPosition) -> Section {
-        match position.bucket == self.items.prefix() {
-            true => Section::Own,
-            false => Section::Extras,
-        }
-    }
-
-    /// Reads the item of a row.
-    pub(super) fn item<I: DeserializeOwned>(&self, row: &ParentRow) -> Result<I> {
-        let item = match self.element(&row.bytes) {
-            Some(RawBsonRef::Document(item)) => bytes::read(item.as_bytes()),
-            Some(item) => read_value(item),
-            None => Err(DriverError::custom("it is missing")),
-        };
-        item.map_err(|error| {
-            let (spec, is_own) = (self.parent.scope.spec, row.section.is_own());
-            let items = if is_own { spec.items } else { spec.extra_items };
-            let error = format!("{items}.{}: {}", row.number, bytes::reason(&error));
-            let error = DriverError::custom(error);
-            match is_own {
-                true => (self.parent.error(self.parent.unreadable_kind())).with_driver(error),
-                false => self.parent.extras().unreadable(&row.bytes, error),
-            }
-        })
-    }
-
-    /// The only element of a row.
-    fn element<'r>(&self, row: &'r RawDocument) -> Option<RawBsonRef<'r>> {
-        let elements = row.get_array(self.items.spec.items).ok()?;
-        elements.get(0).ok()?
     }
 }
 

@@ -20,7 +20,7 @@ impl<T: Outlier, F: ParentItemForm<Of = T>> ParentItems<'_, T, F> {
                 break;
             };
             found.extend(rows.read(&row)?.map(F::item));
-            rows.place.note_given(row.bytes);
+            rows.place.note_given(row);
         }
         // If the next row cannot be read, that is an error of the next page.
         let has_more = !matches!(rows.next().await, Ok(None));

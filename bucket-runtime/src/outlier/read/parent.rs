@@ -2,10 +2,7 @@
 
 use bucket_core::{
     protocol::command::each_one,
-    server::{
-        read::cursor::{CursorError, DocumentCursor},
-        target::Target,
-    },
+    server::read::cursor::{CursorError, DocumentCursor},
     value::unreadable::{OnUnreadable, report},
 };
 use mongodb::bson::{Document, RawDocument};
@@ -87,7 +84,6 @@ impl<P: Part<Of: Outlier>> ParentForm for PartOf<P> {
 /// Reads the next parent of a find, and whether it is flagged. Unreadable items are an error,
 /// unless a callback takes them; other unreadable fields always are.
 pub(super) async fn next_parent<F: ParentForm>(
-    target: Target<'_>,
     rows: &mut DocumentCursor<'_, F::Stored>,
     on_unreadable: Option<&mut OnUnreadable<'_>>,
 ) -> Result<Option<Parent<F::Document>>> {
@@ -98,7 +94,7 @@ pub(super) async fn next_parent<F: ParentForm>(
             has_extras,
         })),
         Err(CursorError::Decode(row, error)) => {
-            let fail = |error| target.unreadable_parent(&row, error);
+            let fail = |error| rows.target().unreadable_parent(&row, error);
             let sifted = on_unreadable.and_then(|callback| Some((callback, F::sift(&row)?)));
             let Some((callback, (document, unreadable))) = sifted else {
                 return Err(fail(error));
@@ -110,6 +106,6 @@ pub(super) async fn next_parent<F: ParentForm>(
                 has_extras: flag(&row),
             }))
         }
-        Err(error) => Err(target.row_error(error)),
+        Err(error) => Err(rows.target().row_error(error)),
     }
 }

@@ -11,10 +11,7 @@ use bucket_core::{
     server::Server,
     value::{element::value_size, exact, unreadable::read_value},
 };
-use mongodb::{
-    ClientSession,
-    bson::{RawBson, RawDocument, RawDocumentBuf},
-};
+use mongodb::{ClientSession, bson::RawDocumentBuf};
 
 use super::plan::ItemEdit;
 use crate::{
@@ -118,19 +115,13 @@ impl ParentEditor {
         let rows: Vec<RawDocumentBuf> = rows.rows(session).await?;
         let item = |row: &RawDocumentBuf| {
             let at = usize::try_from(scope.number_in(row)?).ok()?;
-            Some((at, self.element(row)?))
+            Some((at, read_value(scope.element_in(row)?).ok()?))
         };
         let has_extras = rows.iter().any(|row| scope.is_flagged_in(row));
         let key = T::Id::from_bson(scope.id().clone());
         let key = key.ok_or_else(|| self.parent.error(self.parent.unreadable_kind()))?;
         let found = rows.iter().filter_map(item).collect();
         Ok((FoundItems::of_document((key,), found), has_extras))
-    }
-
-    /// The only element of a row.
-    fn element(&self, row: &RawDocument) -> Option<RawBson> {
-        let elements = row.get_array(self.parent.scope.extras.spec.items).ok()?;
-        read_value(elements.get(0).ok()??).ok()
     }
 
     /// Sends what is planned for the items of a document; returns whether they were as they were
