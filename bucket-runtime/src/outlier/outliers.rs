@@ -89,10 +89,7 @@ impl<T: Outlier> Outliers<T> {
     pub fn parent(&self, id: IdRef<'_, T>) -> ParentHandle {
         let part = <(T::Id,)>::parts(id).remove(0);
         let open = self.collections.extras.open;
-        ParentHandle {
-            collections: self.collections.clone(),
-            scope: ParentScope::new(Self::SPEC, Self::EXTRAS, part, open),
-        }
+        (self.collections).parent(ParentScope::new(Self::SPEC, Self::EXTRAS, part, open))
     }
 
     /// The parent with this stored id; an error if the id does not have the struct's type.

@@ -9,7 +9,7 @@ use bucket_core::{
     server::{read::cursor::id_of, target::Target},
     value::{
         bytes,
-        element::{Element, Refusal, element},
+        element::{Element, Refusal},
         number::whole,
         raw_field::RawField,
         read_back,
@@ -20,7 +20,6 @@ use mongodb::{
     ClientSession,
     bson::{Bson, Document, RawDocument, doc},
 };
-use serde::Serialize;
 
 use super::{Outlier, collections::OutlierCollections, command::ParentScope};
 use crate::{Error, Result};
@@ -98,11 +97,6 @@ impl ParentHandle {
     /// The error of an item in the parent's array that cannot be read.
     pub(crate) fn unreadable_kind(&self) -> Kind {
         Kind::UnreadableParent(shell(self.scope.id()))
-    }
-
-    /// A parent or an item as it is written.
-    pub(crate) fn element(&self, value: &impl Serialize) -> Result<Bson> {
-        element(value).map_err(|refusal| self.unwritten(refusal))
     }
 
     /// A parent as it is stored; an error if it may not be, or would not be read as it is. A

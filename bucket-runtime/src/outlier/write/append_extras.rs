@@ -25,22 +25,12 @@ impl ParentHandle {
     pub(super) async fn extend(
         &self,
         items: &mut WaitingItems,
-        session: Option<&mut ClientSession>,
-    ) -> Result<()> {
-        match self.scope.spec.total {
-            Some(total) => self.append_counted(total, items, session).await,
-            None => self.append_extras(items, session).await,
-        }
-    }
-
-    /// Appends the items to the extras, and counts them: as many as an extras document holds in
-    /// each transaction.
-    async fn append_counted(
-        &self,
-        total: &'static str,
-        items: &mut WaitingItems,
         mut session: Option<&mut ClientSession>,
     ) -> Result<()> {
+        let Some(total) = self.scope.spec.total else {
+            return self.append_extras(items, session).await;
+        };
+        // As many in each transaction as an extras document holds.
         while !items.entries.is_empty() {
             let capacity = self.scope.spec.extras_capacity as usize;
             let most = items.entries.len().min(capacity);

@@ -35,22 +35,17 @@ impl ParentHandle {
         let is_alone = pushes.len() == 1;
         for (place, (caller, entry)) in pushes.into_iter().enumerate() {
             let answer = items.answer(place);
-            let result = match &pushed {
-                Ok(()) => Ok(answer),
+            match &pushed {
                 // An equal item that waited, too, may be the one that failed.
-                Err(_) if answer == Appended::Stored => Ok(answer),
-                Err(error) if is_alone || error.is_maybe_stored() => Err(error.clone()),
-                Err(_) => self.push_alone(&caller, entry).await,
-            };
-            caller.answer(result);
+                Err(error) if answer != Appended::Stored => {
+                    match is_alone || error.is_maybe_stored() {
+                        true => caller.answer(Err(error.clone())),
+                        false => Box::pin(self.push_all(vec![(caller, entry)])).await,
+                    }
+                }
+                _ => caller.answer(Ok(answer)),
+            }
         }
-    }
-
-    async fn push_alone(&self, caller: &Caller, entry: Entry) -> Result<Appended> {
-        let mut items = WaitingItems::new([entry]);
-        let calls = calls_of([caller]);
-        calls.carry(self.push(&mut items, None)).await?;
-        Ok(items.answer(0))
     }
 }
 
@@ -66,18 +61,11 @@ impl SendWaiting for OutlierCollections {
 }
 
 impl OutlierCollections {
-    fn parent(&self, scope: &ParentScope) -> ParentHandle {
-        ParentHandle {
-            collections: self.clone(),
-            scope: scope.clone(),
-        }
-    }
-
     /// Pushes all items of one parent.
     async fn push_each(&self, mut parent: InFlight<ParentScope>) -> InFlight<ParentScope> {
         let pushes = mem::take(&mut parent.items);
         if !pushes.is_empty() {
-            self.parent(&parent.key).push_all(pushes).await;
+            self.parent(parent.key.clone()).push_all(pushes).await;
         }
         parent
     }

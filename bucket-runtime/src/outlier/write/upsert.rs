@@ -120,11 +120,9 @@ impl ParentHandle {
         mut session: Option<&mut ClientSession>,
     ) -> Result<bool> {
         let (filter, pipeline) = self.scope.replace(field, element.clone());
-        let id = doc! { "_id": 1 };
-        let replaced =
-            self.parent()
-                .change(filter, Some(pipeline), None, id, session.as_deref_mut());
-        if replaced.await?.is_some() {
+        let (target, of_own) = (self.parent(), session.as_deref_mut());
+        let replaced = target.change_read(filter, Some(pipeline), None, of_own);
+        if replaced.await? {
             return Ok(true);
         }
         if !in_extras || !self.is_flagged(session.as_deref_mut()).await? {
