@@ -1,26 +1,23 @@
 //! Repairs what needs no guessing.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, marker::PhantomData};
 
 use bucket_core::{
     protocol::{command::equality, range::Range},
-    server::read::cursor::id_of,
+    server::{Server, read::cursor::id_of},
 };
 use bucket_runtime::{
     __ops::{array_length, open_both},
     Outlier, Result,
 };
-use mongodb::{
-    Collection,
-    bson::{Bson, Document, doc},
-};
+use mongodb::bson::{Bson, doc};
 
 use super::{
     command::set_flag,
     recount::recount,
     split::split,
     verify::{
-        OutlierVerifier, UnverifiedOutliers,
+        OutlierVerifier,
         rows::{count_of, rows},
     },
 };
@@ -44,15 +41,19 @@ pub struct RepairedOutliers {
 /// Builder of a repair: await it; see [`OutlierOps::repair`](crate::OutlierOps::repair).
 #[must_use = "nothing is repaired until this is awaited"]
 pub struct RepairOutliers<T> {
-    outliers: UnverifiedOutliers<T>,
+    parents: Server,
+    extras: Server,
     delete_orphans: bool,
+    parent: PhantomData<fn() -> T>,
 }
 
 impl<T: Outlier> RepairOutliers<T> {
-    pub(crate) fn new(parents: Collection<Document>, extras: Collection<Document>) -> Self {
+    pub(super) fn new(parents: Server, extras: Server) -> Self {
         Self {
-            outliers: UnverifiedOutliers::new(parents, extras),
+            parents,
+            extras,
             delete_orphans: false,
+            parent: PhantomData,
         }
     }
 
@@ -76,10 +77,10 @@ impl<T: Outlier> RepairOutliers<T> {
     }
 
     pub(crate) async fn execute(self) -> Result<RepairedOutliers> {
-        let extras = self.outliers.extras.server.clone();
-        let parents = extras.with_collection(self.outliers.parents.clone());
+        let (parents, extras) = (self.parents, self.extras);
         parents.needs_replica_set("repair").await?;
-        let mut verifier = self.outliers.check().await?;
+        let verifier = OutlierVerifier::<T>::check(parents.clone(), extras.clone());
+        let mut verifier = verifier.await?;
         // A parent can be split once its extras are in order, and have their indexes.
         let mut repaired = verifier.extras.repair().await?;
         match open_both(parents, extras, true).await {

@@ -103,7 +103,7 @@ async fn find_in_both<T: Outlier>(
             continue;
         }
         let own = handle.read_state(items, true, None).await?;
-        let own = own.map_or_else(Vec::new, |state| state.held);
+        let own = own.unwrap_or_default().held;
         let own: BTreeSet<_> = own.iter().map(comparable).collect();
         for document in in_extras {
             let id = document.get("_id").cloned().unwrap_or(Bson::Null);
@@ -138,18 +138,16 @@ pub(super) async fn find_in_extras<T: Outlier>(
             continue;
         }
         let identity = of.remove("identity").unwrap_or(Bson::Null);
-        let documents = array(&row, "documents").map_or_else(Vec::new, |ids| {
-            let ids = ids.into_iter().filter_map(|id| Bson::try_from(id).ok());
-            ids.collect()
-        });
+        if known.contains(&pair(&parent, &identity)) {
+            continue;
+        }
+        let documents = row.get("documents").ok().flatten();
+        let documents = documents.and_then(|ids| Bson::try_from(ids).ok());
         let holders = doc! { "_id": { "$in": documents }, &path: equality(&identity) };
         let holders = [
             doc! { "$match": holders },
             doc! { "$project": { "_id": 1 } },
         ];
-        if known.contains(&pair(&parent, &identity)) {
-            continue;
-        }
         let holders = rows(extras, holders).await?;
         if holders.len() > 1 {
             let twins = Holders {
