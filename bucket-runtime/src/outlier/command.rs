@@ -196,7 +196,14 @@ impl ParentScope {
         let mut fields =
             doc! { self.spec.flag: { "$cond": [{ "$eq": [&flag, true] }, true, toggled] } };
         if let (Some(total), Some(removed)) = (self.spec.total, removed) {
-            fields.extend(subtract(total, removed));
+            let stored = format!("${total}");
+            let count = doc! { "$max": [0_i64, { "$subtract": [&stored, removed] }] };
+            // A parent of another program's may have none.
+            let none = doc! { "$ifNull": [&stored, "$$REMOVE"] };
+            fields.insert(
+                total,
+                doc! { "$cond": [{ "$isNumber": &stored }, count, none] },
+            );
         }
         doc! { "$set": fields }
     }
@@ -223,13 +230,4 @@ impl ParentScope {
 pub fn array_length(name: &str) -> Document {
     let array = format!("${name}");
     doc! { "$cond": [{ "$isArray": [&array] }, { "$size": &array }, 0] }
-}
-
-/// Subtracts removed items from the total, in the update that removes them from a parent's array.
-fn subtract(total: &str, removed: Bson) -> Document {
-    let stored = format!("${total}");
-    let count = doc! { "$max": [0_i64, { "$subtract": [&stored, removed] }] };
-    // A parent of another program's may have none.
-    let none = doc! { "$ifNull": [&stored, "$$REMOVE"] };
-    doc! { total: { "$cond": [{ "$isNumber": &stored }, count, none] } }
 }

@@ -10,7 +10,6 @@ mod get_all;
 mod item_form;
 mod items;
 mod list;
-mod page;
 mod parent;
 mod parent_read;
 mod rows;

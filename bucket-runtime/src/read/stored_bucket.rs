@@ -100,13 +100,8 @@ impl<T: Bucket, E> StoredBucket<T, E> {
 impl<T: Bucket, E> StoredBucket<T, ReadAttempt<E>> {
     /// Splits the elements into those that can be read and the others.
     pub fn sifted(self) -> (StoredBucket<T, E>, Vec<Unreadable>) {
-        let (mut elements, mut unreadable) = (Vec::new(), Vec::new());
-        for (place, ReadAttempt(element)) in (0..).zip(self.elements) {
-            match element {
-                Ok(element) => elements.push(element),
-                Err(error) => unreadable.push(Unreadable { place, error }),
-            }
-        }
+        let attempts = self.elements.into_iter();
+        let (elements, unreadable) = sift_each(attempts.map(|ReadAttempt(element)| element));
         let bucket = StoredBucket {
             elements,
             left_out: unreadable.iter().map(|element| element.place).collect(),
@@ -117,6 +112,20 @@ impl<T: Bucket, E> StoredBucket<T, ReadAttempt<E>> {
         };
         (bucket, unreadable)
     }
+}
+
+/// Separates the elements of an array that could be read from those that could not.
+pub(crate) fn sift_each<E>(
+    attempts: impl Iterator<Item = Result<E, DriverError>>,
+) -> (Vec<E>, Vec<Unreadable>) {
+    let (mut elements, mut unreadable) = (Vec::new(), Vec::new());
+    for (place, element) in (0..).zip(attempts) {
+        match element {
+            Ok(element) => elements.push(element),
+            Err(error) => unreadable.push(Unreadable { place, error }),
+        }
+    }
+    (elements, unreadable)
 }
 
 impl<'de, T: Bucket, E: OfElement<T>> Deserialize<'de> for StoredBucket<T, E> {

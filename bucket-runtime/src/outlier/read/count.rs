@@ -1,15 +1,13 @@
 //! Counts the items of a parent.
 
-use std::marker::PhantomData;
+use bucket_core::protocol::filter::Filter;
 
-use bucket_core::protocol::{filter::Filter, query::Query};
-use mongodb::ClientSession;
-
+use super::items::ParentItems;
 use crate::{
     Result,
     outlier::{
         IdRef, Outlier, Outliers,
-        parent_handle::{ParentHandle, ParentState, number},
+        parent_handle::{ParentState, number},
     },
     read::settings::{read_settings, session_setting},
 };
@@ -20,23 +18,13 @@ impl<T: Outlier> Outliers<T> {
     /// [`CountParentItems::filter`](crate::action::CountParentItems::filter) counts only those that
     /// match a condition.
     pub fn count(&self, id: IdRef<'_, T>) -> CountParentItems<'static, T> {
-        CountParentItems {
-            parent: self.parent(id),
-            query: Query::everything(),
-            session: None,
-            of: PhantomData,
-        }
+        CountParentItems(self.items(id))
     }
 }
 
 /// Builder of a count of items: await it; see [`Outliers::count`](crate::Outliers::count).
 #[must_use = "nothing is counted until this is awaited"]
-pub struct CountParentItems<'s, T> {
-    parent: ParentHandle,
-    query: Query,
-    session: Option<&'s mut ClientSession>,
-    of: PhantomData<fn() -> T>,
-}
+pub struct CountParentItems<'s, T>(ParentItems<'s, T>);
 
 impl<'s, T: Outlier> CountParentItems<'s, T> {
     /// Counts only the items that match; called again, those that match both conditions. The server
@@ -54,27 +42,23 @@ impl<'s, T: Outlier> CountParentItems<'s, T> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn filter(mut self, filter: Filter<T::Item>) -> Self {
-        self.query.filter = self.query.filter.and(filter.node);
-        self
+    pub fn filter(self, filter: Filter<T::Item>) -> Self {
+        Self(self.0.filter(filter))
     }
 
     read_settings!(
-        |reads| reads.parent.collections.parents,
-        reads.parent.collections.extras.server
+        |reads| reads.0.0.parent.collections.parents,
+        reads.0.0.parent.collections.extras.server
     );
 
     session_setting! {
         /// Counts in this session.
+        |call| call.0.0.session
     }
 
     pub(crate) async fn execute(self) -> Result<u64> {
-        let Self {
-            parent,
-            query,
-            mut session,
-            ..
-        } = self;
+        let ParentItems(read, query) = self.0;
+        let (parent, mut session) = (read.parent, read.session);
         let (scope, of_own) = (&parent.scope, session.as_deref_mut());
         let (own, is_flagged, extras) = if query.filter.is_everything() {
             let state = parent.read_state(&[], false, of_own).await?;

@@ -18,6 +18,7 @@ use crate::{
     read::stored_bucket::read_element,
     write::{
         appended::Appended,
+        engine::TRIES,
         item::{self, Entry},
     },
 };
@@ -72,9 +73,6 @@ impl<T: Outlier> Outliers<T> {
         })
     }
 }
-
-/// The number of times that the parent may change its state between two steps of one push.
-pub(super) const MAX_CHANGES: u32 = 100;
 
 impl ParentHandle {
     /// An item in the form in which it is sent.
@@ -137,7 +135,8 @@ impl ParentHandle {
         }
         // A parent whose state is unknown is treated as empty.
         let mut state = ParentState::default();
-        for _ in 0..MAX_CHANGES {
+        // The parent may change its state between two steps.
+        for _ in 0..TRIES {
             if items.entries.is_empty() {
                 return Ok(());
             }
@@ -162,7 +161,7 @@ impl ParentHandle {
             let found = self.read_state(&[], true, session.as_deref_mut()).await?;
             state = found.ok_or_else(|| self.error(Kind::NoParent))?;
         }
-        Err(self.error(Kind::Contended(MAX_CHANGES)))
+        Err(self.error(Kind::Contended(TRIES)))
     }
 
     /// Pushes the first items to the array of a parent that is not flagged, if it has room and

@@ -10,7 +10,7 @@ use super::waiting_items::WaitingItems;
 use crate::{
     Result,
     outlier::parent_handle::{ParentHandle, ParentState},
-    write::engine::COMMAND_BYTES,
+    write::engine::{COMMAND_BYTES, TRIES},
 };
 
 /// How many items one command compares with those of a parent.
@@ -57,7 +57,7 @@ impl ParentHandle {
                 self.forget();
             }
             changes += 1;
-            if changes == super::push::MAX_CHANGES {
+            if changes == TRIES {
                 return Err(self.error(Kind::Contended(changes)));
             }
         }
