@@ -209,11 +209,12 @@ impl ParentScope {
     }
 
     /// Adds a number of extras to the total of a flagged parent, unless it lacks one; a negative
-    /// number subtracts, unless the total would be negative.
-    pub(crate) fn add_to_total(&self, total: &str, items: i64) -> Update {
+    /// number subtracts, unless the total would be negative. `None` if the struct has no total.
+    pub(crate) fn add_to_total(&self, items: i64) -> Option<Update> {
+        let total = self.spec.total?;
         let mut filter = self.flagged();
         filter.insert(total, doc! { "$gte": (-items).max(0) });
-        Update::new(filter, doc! { "$inc": { total: items } })
+        Some(Update::new(filter, doc! { "$inc": { total: items } }))
     }
 
     /// Counts the items of the extras: adds up the lengths of their arrays.

@@ -145,12 +145,13 @@ impl ParentHandle {
     /// or removes them; returns whether the parent is there, with its flag.
     pub(crate) async fn count_extras(
         &self,
-        total: &str,
         items: i64,
         session: &mut ClientSession,
     ) -> Result<bool> {
-        let count = self.scope.add_to_total(total, items);
-        let is_counted = self.parent().modify(count, &mut *session).await?;
+        let is_counted = match self.scope.add_to_total(items) {
+            Some(count) => self.parent().modify(count, &mut *session).await?,
+            None => false,
+        };
         Ok(is_counted || self.is_flagged(Some(session)).await?)
     }
 

@@ -27,16 +27,15 @@ impl ParentHandle {
         items: &mut WaitingItems,
         mut session: Option<&mut ClientSession>,
     ) -> Result<()> {
-        let Some(total) = self.scope.spec.total else {
+        if self.scope.spec.total.is_none() {
             return self.append_extras(items, session).await;
-        };
+        }
         // As many in each transaction as an extras document holds.
         while !items.entries.is_empty() {
             let capacity = self.scope.spec.extras_capacity as usize;
             let most = items.entries.len().min(capacity);
             let append = AppendCounted {
                 parent: self.clone(),
-                total,
                 items: WaitingItems {
                     entries: items.entries[..most].to_vec(),
                     ..WaitingItems::default()
@@ -71,7 +70,6 @@ impl ParentHandle {
 /// not there before.
 struct AppendCounted {
     parent: ParentHandle,
-    total: &'static str,
     items: WaitingItems,
 }
 
@@ -83,21 +81,17 @@ impl Attempt for AppendCounted {
         session: &'s mut ClientSession,
     ) -> BoxFuture<'s, Result<BTreeSet<usize>>> {
         Box::pin(async move {
-            let Self {
-                parent,
-                total,
-                items,
-            } = self;
+            let Self { parent, items } = self;
             // The parent first: of two transactions, one fails before it has done any work.
             let count = items.entries.len() as i64;
-            if !parent.count_extras(total, count, session).await? {
+            if !parent.count_extras(count, session).await? {
                 return Err(parent.error(Kind::NoParent));
             }
             let mut items = items.clone();
             (parent.append_extras(&mut items, Some(&mut *session))).await?;
             let were_there = count - items.stored.len() as i64;
             if were_there > 0 {
-                parent.count_extras(total, -were_there, session).await?;
+                parent.count_extras(-were_there, session).await?;
             }
             Ok(items.stored)
         })

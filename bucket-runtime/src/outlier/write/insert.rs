@@ -60,10 +60,8 @@ impl ParentHandle {
         mut session: Option<&mut ClientSession>,
     ) -> Result<()> {
         let spec = self.scope.spec;
-        let mut rest = match document.get_array_mut(spec.items) {
-            Ok(items) => std::mem::take(items),
-            Err(_) => Vec::new(),
-        };
+        let items = document.get_array_mut(spec.items);
+        let mut rest = items.map_or_else(|_| Vec::new(), std::mem::take);
         if let Some((_, misfit)) = self.scope.find_misfit(rest.iter().map(value_size)) {
             return Err(self.error(misfit));
         }

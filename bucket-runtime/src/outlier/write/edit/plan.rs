@@ -39,11 +39,10 @@ impl<T: Outlier, O: Send + 'static> ItemEdit<'_, T, O> {
         session: Option<&mut ClientSession>,
     ) -> Result<Vec<O>> {
         match (self, editor.parent.scope.spec.total) {
-            (Self::Removal(plan), Some(total)) => {
+            (Self::Removal(plan), Some(_)) => {
                 let remove = RemoveCountedExtras {
                     editor: editor.clone(),
                     selection,
-                    total,
                     plan: *plan,
                 };
                 transaction::run_in(&editor.parent.collections.parents, remove, session).await
@@ -62,7 +61,6 @@ impl<T: Outlier, O: Send + 'static> ItemEdit<'_, T, O> {
 struct RemoveCountedExtras<T: Outlier, O> {
     editor: ParentEditor,
     selection: Selection,
-    total: &'static str,
     plan: PlanRemoval<T, O>,
 }
 
@@ -76,7 +74,7 @@ impl<T: Outlier, O: Send + 'static> Attempt for RemoveCountedExtras<T, O> {
             let removed = extras.change(&mut plan, Some(&mut *session)).await?;
             if !removed.is_empty() {
                 let count = -(removed.len() as i64);
-                parent.count_extras(self.total, count, session).await?;
+                parent.count_extras(count, session).await?;
             }
             Ok(removed)
         })
