@@ -19,6 +19,7 @@ use super::{
     verify::{
         OutlierVerifier,
         rows::{count_of, rows},
+        stored_parent,
     },
 };
 use crate::verify::{Problem, ProblemKind};
@@ -124,7 +125,7 @@ impl<T: Outlier> OutlierVerifier<T> {
     /// Solves a problem of the parent with this `_id`, or of the extras document, if its `_id` is
     /// foreign; returns whether it did.
     async fn solve(&self, kind: ProblemKind, id: &Bson) -> Result<bool> {
-        let stored = || self.outliers.stored_parent(id);
+        let stored = || stored_parent(&self.outliers, id);
         match (kind, T::SPEC.total) {
             (ProblemKind::TooLarge, _) => split(stored()?).await,
             (ProblemKind::ForeignId, _) => {
@@ -134,7 +135,7 @@ impl<T: Outlier> OutlierVerifier<T> {
                 match document.read_primary().first(None).await? {
                     Some(document) => {
                         let parent = document.get(T::SPEC.reference).unwrap_or(&Bson::Null);
-                        split(self.outliers.stored_parent(parent)?).await
+                        split(stored_parent(&self.outliers, parent)?).await
                     }
                     // It went together with another one of its parent.
                     None => Ok(true),
@@ -158,7 +159,7 @@ impl<T: Outlier> OutlierVerifier<T> {
     /// The id may be inserted again meanwhile. So the extras are read before the parent is looked
     /// for, and each document is deleted only if it still holds as many items as then.
     async fn delete_orphans(&self, parent: &Bson) -> Result<Option<u64>> {
-        let parent = self.outliers.stored_parent(parent)?;
+        let parent = stored_parent(&self.outliers, parent)?;
         let scope = &parent.scope;
         let length = array_length(scope.spec.extra_items);
         let read = [

@@ -153,16 +153,13 @@ impl SplitParent {
             return Ok(());
         };
         for items in items.chunks(ITEMS_PER_COMPARISON) {
-            let identities = items.iter().filter_map(|item| identity(field, item));
-            let identities = Vec::from_iter(identities.cloned());
+            let mut identities = items.iter().filter_map(|item| identity(field, item));
+            let asked = identities.clone().cloned().collect();
             let server = &parent.collections.extras.server;
             let scope = &parent.scope.extras;
-            let held = server.present_identities(scope, field, identities.clone(), Some(session));
+            let held = server.present_identities(scope, field, asked, Some(session));
             let held: HashSet<_> = held.await?.iter().map(comparable).collect();
-            if let Some(twin) = identities
-                .iter()
-                .find(|item| held.contains(&comparable(item)))
-            {
+            if let Some(twin) = identities.find(|item| held.contains(&comparable(item))) {
                 return Err(parent.error(Kind::Twins(shell(twin))));
             }
         }

@@ -7,15 +7,15 @@ mod twins;
 
 use bucket_core::{
     error::{Kind, count},
-    schema::spec::OutlierSpec,
+    schema::{key::KeyField, spec::OutlierSpec},
     server::{Server, read::cursor::id_of},
     value::shell::shell,
 };
 use bucket_runtime::{
-    __ops::{Engine, ExtraItem},
+    __ops::{Engine, ExtraItem, ParentHandle},
     Error, Outlier, Outliers, Result,
 };
-use mongodb::bson::doc;
+use mongodb::bson::{Bson, doc};
 
 use self::rows::{of_parent, rows};
 use super::{command::find_wrong_totals, recount::recount};
@@ -33,6 +33,13 @@ pub struct VerifiedOutliers {
     pub items: u64,
     /// Each problem that was found.
     pub problems: Vec<Problem>,
+}
+
+/// The parent with this stored id; an error if the id does not have the struct's type.
+pub(super) fn stored_parent<T: Outlier>(outliers: &Outliers<T>, id: &Bson) -> Result<ParentHandle> {
+    let read = T::Id::from_bson(id.clone()).map(|id| outliers.parent(id.borrowed()));
+    let unreadable = || Kind::UnreadableParent(shell(id));
+    read.ok_or_else(|| (outliers.collections.parents.target()).error(unreadable()))
 }
 
 /// The two collections, with indexes that match the struct.
@@ -92,7 +99,7 @@ impl<T: Outlier> OutlierVerifier<T> {
         for row in rows(collections.parents.target(), suspicious).await? {
             let parent = id_of(&row);
             // A parent with a foreign id is another kind of problem.
-            let Ok(handle) = self.outliers.stored_parent(&parent) else {
+            let Ok(handle) = stored_parent(&self.outliers, &parent) else {
                 continue;
             };
             if let Some((total, items)) = recount(handle, total, false).await? {

@@ -14,8 +14,14 @@ use bucket_runtime::{
 };
 use mongodb::bson::{Bson, Document, RawDocument, doc};
 
-use super::rows::{of_parent, rows};
-use crate::verify::{Problem, ProblemKind};
+use super::{
+    rows::{of_parent, rows},
+    stored_parent,
+};
+use crate::{
+    outlier::command::held_by_extras,
+    verify::{Problem, ProblemKind},
+};
 
 /// The items of a parent's array that have the same identity: their places, and the extras
 /// documents with further ones.
@@ -50,7 +56,7 @@ pub(super) async fn find_twins<T: Outlier>(
         holders.places.push(place);
     }
     if row.get_bool(T::SPEC.flag).unwrap_or(false) {
-        for (identity, document) in find_in_both(outliers, &parent, &items).await? {
+        for (identity, document) in find_in_both(outliers, field, &parent, &items).await? {
             if let Some(holders) = held.get_mut(&comparable(&identity)) {
                 holders.extras.push(document);
             }
@@ -87,16 +93,17 @@ impl Holders {
 /// those that are found are looked up in the array again.
 async fn find_in_both<T: Outlier>(
     outliers: &Outliers<T>,
+    field: &str,
     parent: &Bson,
     items: &[Bson],
 ) -> Result<Vec<(Bson, Bson)>> {
     // A parent with a foreign id is another kind of problem.
-    let Ok(handle) = outliers.stored_parent(parent) else {
+    let Ok(handle) = stored_parent(outliers, parent) else {
         return Ok(Vec::new());
     };
     let mut found = Vec::new();
     for items in items.chunks(ITEMS_PER_COMPARISON) {
-        let in_extras = handle.scope.held_by_extras(items);
+        let in_extras = held_by_extras(&handle.scope, field, items);
         let in_extras = handle.extras().pipeline(in_extras).read_primary();
         let in_extras: Vec<Document> = in_extras.rows(None).await?;
         if in_extras.is_empty() {
