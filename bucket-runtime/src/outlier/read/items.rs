@@ -7,7 +7,6 @@ use bucket_core::{
 
 use super::{
     item_form::{ParentItemForm, PartsOfItems},
-    list::ParentList,
     parent_read::{ParentRead, parent_read_settings},
     rows::ParentRows,
     stream::ParentItemStream,
@@ -239,9 +238,7 @@ impl<'s, T: Outlier, F: ParentItemForm<Of = T>> ParentItems<'s, T, F> {
         }
         // If the next row cannot be read, that is an error of the next page.
         let has_more = !matches!(rows.next().await, Ok(None));
-        let beyond = has_more
-            .then(|| rows.place.token(&rows.list.items))
-            .flatten();
+        let beyond = has_more.then(|| rows.place.token(&rows.list)).flatten();
         Ok(ItemPage::of_read(found, backwards, token, beyond))
     }
 
@@ -261,7 +258,6 @@ impl<'s, T: Outlier, F: ParentItemForm<Of = T>> ParentItems<'s, T, F> {
     pub(super) async fn rows(self, after: Option<&ItemToken>) -> Result<ParentRows<'s>> {
         let Self(read, mut query) = self;
         query.names = F::names();
-        let list = ParentList::new(read.parent, query);
-        ParentRows::start(list, read.session, read.on_unreadable, after).await
+        ParentRows::start(read.parent, query, read.session, read.on_unreadable, after).await
     }
 }

@@ -25,15 +25,17 @@ use mongodb::{
 };
 use serde::de::DeserializeOwned;
 
-use super::list::{ParentList, Section, SectionRows};
+use super::section::{Section, SectionRows};
 use crate::{
     Error, Result,
-    read::items::{ItemToken, ReadPlace, resume, rows},
+    outlier::parent_handle::ParentHandle,
+    read::items::{ItemList, ItemToken, ReadPlace, resume, rows},
 };
 
 /// The rows of a read, in the order of the list.
 pub(super) struct ParentRows<'s> {
-    pub(super) list: ParentList,
+    parent: ParentHandle,
+    pub(super) list: ItemList,
     /// The sections that are still to be read.
     sections: slice::Iter<'static, Section>,
     /// The section that is being read.
@@ -58,32 +60,38 @@ pub(super) struct ParentRows<'s> {
 impl<'s> ParentRows<'s> {
     /// Starts a read, after a token if there is one.
     pub(super) async fn start(
-        list: ParentList,
+        parent: ParentHandle,
+        query: Query,
         session: Option<&'s mut ClientSession>,
         on_unreadable: Option<OnUnreadable<'s>>,
         after: Option<&ItemToken>,
     ) -> Result<Self> {
-        let start = after.map(|token| list.items.start_at(token)).transpose();
-        let start = start.map_err(|_| list.parent.error(Kind::TokenMismatch))?;
-        let query = &list.items.query;
+        let list = ItemList {
+            spec: parent.scope.extras.spec,
+            target: parent.extras().into_owned(),
+            query,
+        };
+        let start = after.map(|token| list.start_at(token)).transpose();
+        let start = start.map_err(|_| parent.error(Kind::TokenMismatch))?;
         let mut rows = Self {
-            sections: Section::all(query.newest_first).iter(),
+            sections: Section::all(list.query.newest_first).iter(),
             section: Section::Own,
             cursor: None,
             session,
             on_unreadable,
-            skip: query.skip,
+            skip: list.query.skip,
             skips_own: false,
-            left: query.limit,
+            left: list.query.limit,
             is_flagged: false,
             place: ReadPlace::default(),
             calls: Calls::current(),
+            parent,
             list,
         };
         let Some(position) = start.and_then(|start| start.position) else {
             return Ok(rows);
         };
-        let section = match position.bucket == rows.list.items.prefix() {
+        let section = match position.bucket == rows.list.prefix() {
             true => Section::Own,
             false => Section::Extras,
         };
@@ -91,9 +99,12 @@ impl<'s> ParentRows<'s> {
         rows.section = section;
         let mut neighbour = None;
         if rows.left != Some(0) {
-            let (source, session) = (SectionRows(&rows.list, section), rows.session.take());
+            let (source, session) = (
+                SectionRows(&rows.parent, &rows.list, section),
+                rows.session.take(),
+            );
             let (cursor, given) = resume(&source, position.clone(), session).await?;
-            let scope = &rows.list.parent.scope;
+            let scope = &rows.parent.scope;
             rows.is_flagged = given.iter().any(|row| scope.is_flagged_in(row));
             (rows.cursor, neighbour) = (Some(cursor), given);
         }
@@ -116,9 +127,9 @@ impl<'s> ParentRows<'s> {
                 continue;
             };
             if !self.section.is_own() {
-                self.list.parent.check_extras_document(&row)?;
+                self.parent.check_extras_document(&row)?;
             }
-            let scope = &self.list.parent.scope;
+            let scope = &self.parent.scope;
             self.is_flagged |= scope.is_flagged_in(&row);
             let number = scope.number_in(&row);
             if std::mem::take(&mut self.skips_own) {
@@ -144,7 +155,7 @@ impl<'s> ParentRows<'s> {
 
     /// Reads the item of the last row. An unreadable one is an error, unless a callback takes it.
     pub(super) fn read<I: DeserializeOwned>(&mut self, row: &RawDocument) -> Result<Option<I>> {
-        let item = match self.list.parent.scope.element_in(row) {
+        let item = match self.parent.scope.element_in(row) {
             Some(RawBsonRef::Document(item)) => bytes::read(item.as_bytes()),
             Some(item) => read_value(item),
             None => Err(DriverError::custom("it is missing")),
@@ -161,12 +172,12 @@ impl<'s> ParentRows<'s> {
 
     /// The number of elements before the item of a row in its array.
     pub(super) fn number_of(&self, row: &RawDocument) -> u32 {
-        self.list.parent.scope.number_in(row).unwrap_or_default()
+        self.parent.scope.number_in(row).unwrap_or_default()
     }
 
     /// The error of an item that cannot be read.
     fn unreadable(&self, row: &RawDocument, error: &DriverError) -> Error {
-        let (parent, is_own) = (&self.list.parent, self.section.is_own());
+        let (parent, is_own) = (&self.parent, self.section.is_own());
         let spec = parent.scope.spec;
         let items = if is_own { spec.items } else { spec.extra_items };
         let error = format!("{items}.{}: {}", self.number_of(row), bytes::reason(error));
@@ -191,19 +202,19 @@ impl<'s> ParentRows<'s> {
             self.section = *section;
             let mut query = Query {
                 skip: 0,
-                ..self.list.items.query.clone()
+                ..self.list.query.clone()
             };
             // Up to a document's items are cheaper to leave out here.
-            let capacity = u64::from(self.list.items.spec.capacity);
+            let capacity = u64::from(self.list.spec.capacity);
             if section.is_own() {
                 self.skips_own = self.skip > 0 && query.filter.is_everything();
                 query.skip = if self.skips_own { self.skip } else { 0 };
             } else if self.skip >= capacity {
                 // Where the parent's own items follow, a count tells whether all extras are skipped.
                 if !self.sections.as_slice().is_empty() {
-                    let extras = &self.list.parent.scope.extras;
+                    let extras = &self.parent.scope.extras;
                     let count = query.count(extras.spec, Some(extras));
-                    let count = self.list.parent.extras().pipeline(count);
+                    let count = self.parent.extras().pipeline(count);
                     let count = count.sum(self.session.as_deref_mut()).await?;
                     if count <= self.skip {
                         self.skip -= count;
@@ -217,7 +228,7 @@ impl<'s> ParentRows<'s> {
                 false => self.left.map(|left| left.saturating_add(self.skip)),
             };
             let session = self.session.take();
-            let source = SectionRows(&self.list, *section);
+            let source = SectionRows(&self.parent, &self.list, *section);
             self.cursor = Some(rows(&source, &query, None, session).await?);
             return Ok(true);
         }

@@ -130,8 +130,15 @@ impl ParentHandle {
         mut session: Option<&mut ClientSession>,
     ) -> Result<()> {
         let mut is_known = !items.entries.is_empty() && self.is_known();
-        if is_known && self.push_to_known(items, session.as_deref_mut()).await? {
-            return Ok(());
+        // The extras do not show that the parent still is an outlier: a delete that was cut short
+        // leaves them, and so does one that another push overtook. With a total, the transaction
+        // looks at the parent.
+        let has_total = self.scope.spec.total.is_some();
+        if is_known && (has_total || self.is_flagged(session.as_deref_mut()).await?) {
+            match self.extend(items, session.as_deref_mut()).await {
+                Err(error) if error.is(&Kind::NoParent) => {}
+                extended => return extended,
+            }
         }
         // A parent whose state is unknown is treated as empty.
         let mut state = ParentState::default();
@@ -185,24 +192,5 @@ impl ParentHandle {
     /// How many of the first items a parent in this state can take.
     pub(super) fn count_fitting(&self, state: &ParentState, items: &WaitingItems) -> usize {
         (self.scope).count_fitting(state.length, state.bytes, items.sizes())
-    }
-
-    /// Appends the items to the extras of a parent that is known to be an outlier; returns whether
-    /// it still is.
-    ///
-    /// Its extras do not show that: a delete that was cut short leaves them, and so does one that
-    /// another push overtook. With a total, the transaction looks at the parent.
-    async fn push_to_known(
-        &self,
-        items: &mut WaitingItems,
-        mut session: Option<&mut ClientSession>,
-    ) -> Result<bool> {
-        if self.scope.spec.total.is_none() && !self.is_flagged(session.as_deref_mut()).await? {
-            return Ok(false);
-        }
-        match self.extend(items, session).await {
-            Err(error) if error.is(&Kind::NoParent) => Ok(false),
-            stored => stored.map(|()| true),
-        }
     }
 }

@@ -1,9 +1,9 @@
-//! The list of a parent's items that a read goes through, and its sections. A token belongs to one
+//! The sections of the list of a parent's items that a read goes through. A token belongs to one
 //! list.
 //!
-//! It is the list of the extras, which are buckets, with one document more: the parent's own array,
-//! whose rows have the form of the extras' rows, and an `_id` without a number. So the bucket half
-//! finds the place of a token.
+//! The list is that of the extras, which are buckets, with one document more: the parent's own
+//! array, whose rows have the form of the extras' rows, and an `_id` without a number. So the
+//! bucket half finds the place of a token.
 
 use bucket_core::{
     protocol::query::{Query, QueryStart, WholeRead},
@@ -15,12 +15,6 @@ use crate::{
     outlier::{command::OwnItems, parent_handle::ParentHandle},
     read::items::{ItemList, RowSource},
 };
-
-/// The items of a parent that match a query.
-pub(super) struct ParentList {
-    pub(super) parent: ParentHandle,
-    pub(super) items: ItemList,
-}
 
 /// A section of a parent's items, read by a command of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,43 +43,36 @@ impl Section {
     }
 }
 
-impl ParentList {
-    pub(super) fn new(parent: ParentHandle, query: Query) -> Self {
-        let items = ItemList {
-            spec: parent.scope.extras.spec,
-            target: parent.extras().into_owned(),
-            query,
-        };
-        Self { parent, items }
-    }
-}
-
-/// One section of a list.
-pub(super) struct SectionRows<'l>(pub(super) &'l ParentList, pub(super) Section);
+/// One section of a parent's list.
+pub(super) struct SectionRows<'l>(
+    pub(super) &'l ParentHandle,
+    pub(super) &'l ItemList,
+    pub(super) Section,
+);
 
 impl RowSource for SectionRows<'_> {
     fn list(&self) -> &ItemList {
-        &self.0.items
+        self.1
     }
 
     fn target(&self) -> Target<'_> {
-        match self.1 {
-            Section::Extras => self.0.items.target(),
-            _ => self.0.parent.parent(),
+        match self.2 {
+            Section::Extras => self.1.target(),
+            _ => self.0.parent(),
         }
     }
 
     fn whole(&self, query: &Query, start: Option<&QueryStart>) -> Option<WholeRead> {
         match self.own_items(start) {
-            None => self.0.items.whole(query, start),
-            Some(asked) => self.0.parent.scope.whole_parent(query, asked),
+            None => self.1.whole(query, start),
+            Some(asked) => self.0.scope.whole_parent(query, asked),
         }
     }
 
     fn unwound(&self, query: &Query, start: Option<&QueryStart>) -> Vec<Document> {
         match self.own_items(start) {
-            None => self.0.items.unwound(query, start),
-            Some(asked) => self.0.parent.scope.own_items(query, asked),
+            None => self.1.unwound(query, start),
+            Some(asked) => self.0.scope.own_items(query, asked),
         }
     }
 }
@@ -94,7 +81,7 @@ impl SectionRows<'_> {
     /// Which of the parent's own items are asked for, unless the section is the extras.
     fn own_items(&self, start: Option<&QueryStart>) -> Option<OwnItems> {
         let at = start.and_then(|start| start.at);
-        match self.1 {
+        match self.2 {
             Section::Extras => None,
             Section::OwnUnlessFlagged => Some(OwnItems::UnlessFlagged),
             Section::Own => Some(at.map_or(OwnItems::All, OwnItems::From)),
