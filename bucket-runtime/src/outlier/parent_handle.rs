@@ -77,16 +77,12 @@ impl ParentHandle {
         }
         let id = Range::unordered().project(doc! { "_id": 1 });
         let foreign = self.extras().find(self.scope.foreign_extras(), id);
-        match foreign.read_primary().first(session).await? {
-            Some(foreign) => {
-                let id = foreign.get("_id").unwrap_or(&Bson::Null);
-                Err(self.extras().error(self.scope.extras.foreign(id)))
-            }
-            None => {
-                self.remember();
-                Ok(())
-            }
+        if let Some(foreign) = foreign.read_primary().first(session).await? {
+            let id = foreign.get("_id").unwrap_or(&Bson::Null);
+            return Err(self.extras().error(self.scope.extras.foreign(id)));
         }
+        self.remember();
+        Ok(())
     }
 
     /// An error of this crate that concerns the parent.

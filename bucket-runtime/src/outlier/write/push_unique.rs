@@ -3,7 +3,7 @@
 //! An array takes nothing more once its parent is flagged. So an item that a flagged parent's array
 //! does not hold is never in it later, and from then on the unique index of the extras is enough.
 
-use bucket_core::error::Kind;
+use bucket_core::{error::Kind, value::element::count_within};
 use mongodb::ClientSession;
 
 use super::waiting_items::WaitingItems;
@@ -34,7 +34,8 @@ impl ParentHandle {
         let mut changes = 0;
         while !items.entries.is_empty() {
             // A command holds an item and its identity.
-            let most = items.count_comparable(ITEMS_PER_COMPARISON, COMMAND_BYTES / 2);
+            let sizes = items.sizes().take(ITEMS_PER_COMPARISON);
+            let most = count_within(COMMAND_BYTES / 2, sizes).max(1);
             let fitting = self.count_fitting(&state, items).clamp(1, most);
             let is_pushed = match is_outlier {
                 true => (self.push_to_outlier(items, most, session.as_deref_mut())).await?,

@@ -2,10 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use bucket_core::{
-    protocol::command::identity,
-    value::{element::count_within, number::comparable},
-};
+use bucket_core::{protocol::command::identity, value::number::comparable};
 use mongodb::bson::Bson;
 
 use crate::write::{appended::Appended, item::Entry};
@@ -35,12 +32,6 @@ impl WaitingItems {
 
     pub(crate) fn sizes(&self) -> impl Iterator<Item = usize> {
         self.entries.iter().map(|(_, entry)| entry.size)
-    }
-
-    /// How many of the first items one command can compare with others: at least one.
-    pub(crate) fn count_comparable(&self, most: usize, most_bytes: usize) -> usize {
-        let fitting = count_within(most_bytes, self.sizes().take(most));
-        fitting.max(1).min(self.entries.len())
     }
 
     /// The answer for the item with this place, after all were pushed.
