@@ -2,7 +2,7 @@
 
 use bucket_core::server::Server;
 
-use super::{command::ParentScope, known::KnownOutliers, parent_handle::ParentHandle};
+use super::{command::ParentScope, known::KnownOutliers};
 use crate::write::{combine::Combiner, engine::Engine};
 
 /// The two collections, the parents that the handle knows to be outliers, and the pushes that wait
@@ -15,13 +15,4 @@ pub struct OutlierCollections {
     pub extras: Engine,
     pub(crate) known: KnownOutliers,
     pub(crate) combiner: Combiner<ParentScope>,
-}
-
-impl OutlierCollections {
-    pub(crate) fn parent(&self, scope: ParentScope) -> ParentHandle {
-        ParentHandle {
-            collections: self.clone(),
-            scope,
-        }
-    }
 }

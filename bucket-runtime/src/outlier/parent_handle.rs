@@ -46,6 +46,15 @@ pub struct ParentState {
     pub held: Vec<Bson>,
 }
 
+impl OutlierCollections {
+    pub(crate) fn parent(&self, scope: ParentScope) -> ParentHandle {
+        ParentHandle {
+            collections: self.clone(),
+            scope,
+        }
+    }
+}
+
 impl ParentHandle {
     /// The target of requests to the parents' collection.
     pub fn parent(&self) -> Target<'_> {
