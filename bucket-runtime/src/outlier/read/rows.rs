@@ -99,11 +99,8 @@ impl<'s> ParentRows<'s> {
         rows.section = section;
         let mut neighbour = None;
         if rows.left != Some(0) {
-            let (source, session) = (
-                SectionRows(&rows.parent, &rows.list, section),
-                rows.session.take(),
-            );
-            let (cursor, given) = resume(&source, position.clone(), session).await?;
+            let source = SectionRows(&rows.parent, &rows.list, section);
+            let (cursor, given) = resume(&source, position.clone(), rows.session.take()).await?;
             let scope = &rows.parent.scope;
             rows.is_flagged = given.iter().any(|row| scope.is_flagged_in(row));
             (rows.cursor, neighbour) = (Some(cursor), given);
@@ -123,7 +120,11 @@ impl<'s> ParentRows<'s> {
                 }
             };
             let Some(row) = cursor.next_row().await? else {
-                self.end_section();
+                self.session = self.cursor.take().and_then(DocumentCursor::into_session);
+                // A parent that is not flagged has no extras.
+                if self.section.is_own() && !self.is_flagged {
+                    self.sections = [].iter();
+                }
                 continue;
             };
             if !self.section.is_own() {
@@ -185,14 +186,6 @@ impl<'s> ParentRows<'s> {
         match is_own {
             true => parent.error(parent.unreadable_kind()).with_driver(error),
             false => parent.extras().unreadable(row, error),
-        }
-    }
-
-    /// Takes the session back, and skips the extras of a parent that has none.
-    fn end_section(&mut self) {
-        self.session = self.cursor.take().and_then(DocumentCursor::into_session);
-        if self.section.is_own() && !self.is_flagged {
-            self.sections = [].iter();
         }
     }
 
