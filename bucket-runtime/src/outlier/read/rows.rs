@@ -203,7 +203,7 @@ impl<'s> ParentRows<'s> {
                 self.skips_own = self.skip > 0 && query.filter.is_everything();
                 query.skip = if self.skips_own { self.skip } else { 0 };
             } else if self.skip >= capacity {
-                // Where the parent's own items follow, a count tells whether all extras are skipped.
+                // Where the parent's own items follow, a count tells whether all are skipped.
                 if !self.sections.as_slice().is_empty() {
                     let extras = &self.parent.scope.extras;
                     let count = query.count(extras.spec, Some(extras));
