@@ -46,6 +46,7 @@ mod network;
 mod pace;
 mod pipeline;
 mod plans;
+mod reached;
 mod repair;
 #[cfg(test)]
 mod replay;
@@ -69,6 +70,7 @@ mod writer;
 
 pub use crate::{
     choices::Choices,
+    reached::Reached,
     schedule::{Keep, Outcome, Simulator},
     seeds::{Seeds, Shown},
     store::{Effect, Refusal},
@@ -98,9 +100,10 @@ mod tests {
     fn g1_to_g5_and_o1_to_o5_hold_with_new_seeds() {
         let simulator = || Simulator::new().without_changes();
         let run = Seeds::run(Seeds::new_seed(), Duration::from_secs(120), simulator);
-        println!("{run}");
+        println!("{}{run}", run.reached);
         let shown = run.failed.map(|seed| simulator().show(seed).text);
         assert!(shown.is_none(), "{}", shown.unwrap_or_default());
+        assert_eq!(run.reached.missed(), [""; 0], "rows of `reached.txt`");
     }
 
     #[test]

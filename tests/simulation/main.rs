@@ -19,7 +19,7 @@ fn main() -> ExitCode {
     if let Some(seed) = run.failed {
         show(seed);
     }
-    println!("{run}");
+    println!("{}{run}", run.reached);
     ExitCode::from(u8::from(run.failed.is_some()))
 }
 

@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use bucket_core::server::wire::simulated::reach;
 use bucket_runtime::{
     bson::{Bson, Deserializer, Document, doc},
     mongodb::error::{
@@ -54,6 +55,19 @@ enum Fate {
     Election(usize),
 }
 
+impl Fate {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Answered => "answered",
+            Self::Lost => "lost",
+            Self::AnswerLost => "answer lost",
+            Self::Late => "late",
+            Self::Interrupted(_) => "interrupted",
+            Self::Election(_) => "election",
+        }
+    }
+}
+
 /// Why a command has no answer of its own.
 enum Unanswered {
     Refused(Refusal),
@@ -95,6 +109,10 @@ impl Network {
                 false => statements(command).len(),
             };
             let fate = fate(&mut world, writes);
+            if fate != Fate::Answered {
+                let verb = command.keys().next().map_or("", |name| name);
+                reach(format!("a fault: {}, {verb}", fate.name()));
+            }
             (fate, world.next_times())
         };
         // What was sent is carried out, even if its caller is gone.

@@ -2,7 +2,7 @@
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
-use bucket_core::server::wire::simulated::install;
+use bucket_core::server::wire::simulated::{install, reach};
 use bucket_runtime::{
     Buckets, Outliers,
     bson::Document,
@@ -30,7 +30,7 @@ use crate::{
     undone::Safeguard,
     watching::Watching,
     world::{Recorded, World},
-    writer::{FOR_EVER, append, load},
+    writer::{FOR_EVER, append, kind_of, load},
 };
 
 /// What a schedule showed.
@@ -271,6 +271,7 @@ pub(crate) async fn stop(network: Network, handle: &str) {
     let until = (world.below(2) == 0).then(|| Instant::now() + STANDSTILL);
     let what = until.map_or("ends", |_| "stands still for a minute");
     world.note(|| format!("the process of {handle} {what}"));
+    reach(format!("the process of {} {what}", kind_of(handle)));
     world.stopped.insert(handle.to_owned(), until);
 }
 

@@ -11,7 +11,7 @@ use std::{
 };
 
 use crate::{
-    Choices, Keep, Safeguard, Simulator,
+    Choices, Keep, Reached, Safeguard, Simulator,
     choices::{AsTest, shrink},
 };
 
@@ -24,6 +24,8 @@ pub struct Seeds {
     took: Duration,
     /// A seed whose schedule breaks a guarantee.
     pub failed: Option<u64>,
+    /// What its schedules have reached.
+    pub reached: Reached,
 }
 
 impl Seeds {
@@ -36,7 +38,7 @@ impl Seeds {
     /// Runs the schedules of the seeds from one on, on two threads, until the time is over or one breaks a guarantee.
     pub fn run(from: u64, limit: Duration, simulator: impl Fn() -> Simulator + Sync) -> Self {
         let (next, commands) = (AtomicU64::new(from), AtomicU64::new(0));
-        let failed = OnceLock::new();
+        let (failed, reached) = (OnceLock::new(), Reached::default());
         let began = Instant::now();
         let work = || {
             let simulator = simulator();
@@ -48,6 +50,7 @@ impl Seeds {
                     failed.get_or_init(|| seed);
                 }
             }
+            reached.add();
         };
         thread::scope(|scope| {
             scope.spawn(work);
@@ -59,6 +62,7 @@ impl Seeds {
             commands: commands.into_inner(),
             took: began.elapsed(),
             failed: failed.into_inner(),
+            reached,
         }
     }
 }

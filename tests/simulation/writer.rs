@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bucket_core::server::wire::simulated::reach;
 use bucket_runtime::{Result, mongodb::ClientSession};
 use tokio::time::timeout;
 
@@ -191,9 +192,28 @@ pub(crate) async fn called<R>(
 ) -> Called<R> {
     if network.world().below(12) == 1 {
         let patience = Duration::from_millis(15);
-        return Called(timeout(patience, call).await.ok());
+        let called = timeout(patience, call).await.ok();
+        if called.is_none() {
+            reach(format!("a dropped call of {}", kind_of(process)));
+        }
+        return Called(called);
     }
     Called(ended(network, process, call).await)
+}
+
+/// What a process does, by its name.
+pub(crate) fn kind_of(process: &str) -> &'static str {
+    match &process[..1] {
+        "h" => "a writer",
+        "c" => "a change of the capacity",
+        "d" => "a deletion",
+        "i" => "an import",
+        "m" => "a migration",
+        "p" => "a split",
+        "r" => "a repair",
+        "v" => "a verification",
+        other => panic!("{other} is not a process"),
+    }
 }
 
 /// What a call of this process gives, if the process does not end before.

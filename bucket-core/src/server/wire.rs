@@ -8,6 +8,16 @@
 #[cfg(feature = "__simulated")]
 pub mod simulated;
 
+/// Counts for the simulation that the runtime comes here. A program has nothing of it.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! reached {
+    ($($row:tt)+) => {{
+        #[cfg(feature = "__simulated")]
+        $crate::server::wire::simulated::reach(format!($($row)+));
+    }};
+}
+
 use futures_util::future::BoxFuture;
 use mongodb::{
     ClientSession, Database, IndexModel,

@@ -194,6 +194,7 @@ impl<T: Bucket> ImportPass<T> {
             last: Vec::new(),
         };
         if taken > 0 {
+            bucket_core::reached!("an import goes on");
             self.next(&mut rows).await?;
             if hash(&[&rows.last]) != self.transfer.state.last {
                 return Err(self.has_changed(taken));

@@ -65,6 +65,7 @@ impl<'f, O: Bucket, T: Bucket> Migration<'f, O, T> {
         if begun.as_ref().is_err_and(Error::is_key_taken)
             && let Some(items) = ended(engine, &old, &mut convert).await?
         {
+            bucket_core::reached!("a migration that another one has ended");
             progress(MigrateProgress {
                 found: items,
                 stored: items,
@@ -193,6 +194,7 @@ impl<'f, O: Bucket, T: Bucket> Migration<'f, O, T> {
         if waiting.is_empty() {
             return Ok(());
         }
+        bucket_core::reached!("a migration stores what events show");
         let next = self.transfer.state.clone();
         let items = read_items(&self.old, std::mem::take(waiting)).await?;
         self.store(next, items).await

@@ -101,6 +101,7 @@ pub(super) async fn begin(
     ]);
     let events = target.watch(&watched, after).await?;
     let is_begun = state.is_some();
+    bucket_core::reached!("a migration, begun before: {is_begun}");
     let state = state.map_or_else(
         || {
             let token = events.token();

@@ -103,6 +103,7 @@ impl<T: Outlier> RepairOutliers<T> {
                 [parent] => verifier.solve(kind, parent).await,
                 _ => Ok(false),
             };
+            bucket_core::reached!("repaired in parents: {kind:?}, {:?}", solved.as_ref().ok());
             match solved {
                 Ok(true) => *repaired.entry(kind).or_default() += 1,
                 Ok(false) => {}

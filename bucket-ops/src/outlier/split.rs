@@ -74,6 +74,7 @@ impl Attempt for SplitParent {
             }
             // This only saves round trips, so it does no harm if the commit fails.
             parent.remember();
+            bucket_core::reached!("a parent is split");
             Ok(true)
         })
     }

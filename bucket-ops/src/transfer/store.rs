@@ -106,6 +106,10 @@ impl StoreChunk {
                 server.target().error(Kind::NotUnique).with_driver(error)
             }
             _ => {
+                bucket_core::reached!(
+                    "a planned chunk is refused, lost: {}",
+                    self.has_lost(&error)
+                );
                 self.is_refused.fetch_or(self.has_lost(&error), Relaxed);
                 server.target().write_error(error).not_sent()
             }
@@ -121,6 +125,7 @@ impl StoreChunk {
             let mut batch = Batch::new(key_items.scope.clone(), entries);
             self.engine.append(&mut batch, Some(&mut *session)).await?;
             let is_there = |(_, appended): &((), Appended)| *appended == Appended::AlreadyThere;
+            bucket_core::reached!("a chunk item by item");
             if batch.done.iter().any(is_there) {
                 return Err(self.engine.target_of(&batch.scope).error(Kind::NotUnique));
             }

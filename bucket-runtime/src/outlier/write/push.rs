@@ -159,6 +159,7 @@ impl ParentHandle {
             let flag = || self.scope.flag(&first);
             let target = self.parent().store_no_items();
             if target.update(flag, session.as_deref_mut()).await? {
+                bucket_core::reached!("a push flags its parent, known: {is_known}");
                 self.remember();
                 return self.extend(items, session).await;
             }
@@ -182,6 +183,7 @@ impl ParentHandle {
     ) -> Result<bool> {
         let push = || self.scope.push(items.first(first), state.lacks_total);
         let is_pushed = self.parent().update(push, session).await?;
+        bucket_core::reached!("a push to a parent's array, stored: {is_pushed}");
         if is_pushed {
             let pushed = items.entries.drain(..first);
             items.stored.extend(pushed.map(|(place, _)| place));

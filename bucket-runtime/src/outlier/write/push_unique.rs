@@ -54,6 +54,7 @@ impl ParentHandle {
             state = (found.await?).ok_or_else(|| self.error(Kind::NoParent))?;
             items.remove_held(field, &state.held);
             is_outlier = state.flagged || self.count_fitting(&state, items) == 0;
+            bucket_core::reached!("a push of unique items again, flagged: {}", state.flagged);
             if !state.flagged {
                 self.forget();
             }

@@ -100,6 +100,7 @@ impl ParentEditor {
             if sent.await? {
                 return Ok((values, has_extras));
             }
+            bucket_core::reached!("an edit of a parent's own items again");
         }
         Err(self.parent.error(Kind::Contended(TRIES)))
     }
