@@ -167,27 +167,12 @@ impl Engine {
             Some(_) => SendMode::InSession,
             None => SendMode::Alone,
         };
-        let statements = self.statements(batch, mode)?;
+        let statements = batch.statements(mode);
+        let mut statements = statements.map_err(|kind| self.target_of(&batch.scope).error(kind))?;
         if statements.len() > 1 {
             return self.send_several(batch, statements).await;
         }
-        self.send_first(batch, mode, statements, session).await
-    }
-
-    fn statements<W>(&self, batch: &Batch<W>, mode: SendMode) -> Result<Vec<(Update, Carried)>> {
-        let statements = batch.statements(mode);
-        statements.map_err(|kind| self.target_of(&batch.scope).error(kind))
-    }
-
-    /// Sends the first of these statements, if there is one.
-    async fn send_first<W: Sync>(
-        &self,
-        batch: &mut Batch<W>,
-        mode: SendMode,
-        statements: Vec<(Update, Carried)>,
-        session: Option<&mut ClientSession>,
-    ) -> Result<()> {
-        let Some((update, mut carried)) = statements.into_iter().next() else {
+        let Some((update, mut carried)) = statements.pop() else {
             return Ok(());
         };
         // The batch does not change before the answer.

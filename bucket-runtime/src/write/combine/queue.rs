@@ -28,7 +28,7 @@ const ITEMS_PER_KEY: usize = 10_000;
 
 /// The waiting calls of one handle and its clones. `K` is what their commands need to know of a
 /// key.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Combiner<K> {
     queue: Arc<Queue<K>>,
     room: WaitingRoom,
@@ -80,15 +80,6 @@ pub(crate) struct InFlight<K: Clone> {
 struct Worker<K> {
     queue: Arc<Queue<K>>,
     is_at_work: bool,
-}
-
-impl<K> Clone for Combiner<K> {
-    fn clone(&self) -> Self {
-        Self {
-            queue: Arc::clone(&self.queue),
-            room: self.room.clone(),
-        }
-    }
 }
 
 impl<K> Default for Combiner<K> {
