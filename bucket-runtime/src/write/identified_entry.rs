@@ -15,28 +15,24 @@ pub(super) struct IdentifiedEntry {
     pub(super) engine: Engine,
     pub(super) reader: Reader,
     pub(super) scope: IndexedScope,
-    pub(super) entry: Result<Entry>,
+    pub(super) entry: Entry,
 }
 
 impl IdentifiedEntry {
-    pub(super) fn new<T: Identified>(buckets: &Buckets<T>, item: &T) -> Self {
+    pub(super) fn new<T: Identified>(buckets: &Buckets<T>, item: &T) -> Result<Self> {
         let engine = buckets.engine();
         let scope = item.scope().by(engine.open);
-        Self {
+        Ok(Self {
             reader: buckets.reader(item.key()),
-            entry: item::entry(item, &scope, &|kind| engine.target_of(&scope).error(kind)),
+            entry: item::entry(item, &scope, &|kind| engine.target_of(&scope).error(kind))?,
             engine,
             scope,
-        }
+        })
     }
 
     /// Appends the item, unless it is there.
-    pub(super) async fn append(
-        &self,
-        entry: &Entry,
-        session: Option<&mut ClientSession>,
-    ) -> Result<Appended> {
-        let (scope, entry) = (self.scope.clone(), entry.clone());
+    pub(super) async fn append(&self, session: Option<&mut ClientSession>) -> Result<Appended> {
+        let (scope, entry) = (self.scope.clone(), self.entry.clone());
         self.engine.append_one(scope, entry, session).await
     }
 }
