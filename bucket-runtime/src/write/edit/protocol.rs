@@ -79,7 +79,7 @@ impl<T: Bucket> Editor<T> {
                 unchanged,
                 pipeline,
                 hint,
-            } = self.step(&found, change)?;
+            } = self.step(&mut found, change)?;
             self.check_size(&unchanged, pipeline.as_deref().unwrap_or_default())?;
             let (target, session) = (self.reader.target(), session.as_deref_mut());
             let changed = target.change_read(unchanged, pipeline, hint, session);
@@ -93,7 +93,7 @@ impl<T: Bucket> Editor<T> {
     /// Reads the matching items of one bucket, and changes nothing.
     pub(crate) async fn read(self, session: Option<&mut ClientSession>) -> Result<Vec<T>> {
         let plan = &mut |editor: &Self, found: &mut FoundItems<T>| {
-            Ok((None, found.take_matches(&editor.reader)?))
+            Ok((None, found.matches(&editor.reader)?))
         };
         self.change(plan, session).await
     }
