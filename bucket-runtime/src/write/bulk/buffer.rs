@@ -12,7 +12,6 @@ use super::{OnProgress, check, load::Load, sizes::Sizes};
 use crate::{
     Error,
     write::{
-        chance::RandomState,
         engine::Engine,
         item::{UntypedItem, UntypedItems},
     },
@@ -24,8 +23,10 @@ const COMMANDS_IN_FLIGHT: usize = 4;
 /// A load and its items that wait to be sent. The caller holds the items, and this their indexes.
 pub(super) struct LoadBuffer {
     pub(super) load: Load,
-    /// The items of each key, by the prefix of its ids.
-    keys: HashMap<String, Vec<usize>, RandomState>,
+    /// The items of each key.
+    keys: Vec<Vec<usize>>,
+    /// The place of each key in `keys`, by the prefix of its ids.
+    places: HashMap<String, usize>,
     /// About how much memory the items take, and how much they may take.
     bytes: usize,
     max_bytes: usize,
@@ -44,7 +45,8 @@ impl LoadBuffer {
                 state: Arc::default(),
                 reports: None,
             },
-            keys: HashMap::default(),
+            keys: Vec::new(),
+            places: HashMap::new(),
             bytes: 0,
             max_bytes,
             max_failed,
@@ -63,12 +65,13 @@ impl LoadBuffer {
         self.bytes += self.sizes.estimate(item);
         self.prefix.clear();
         item.write_prefix(&mut self.prefix);
-        if let Some(indexes) = self.keys.get_mut(&self.prefix) {
-            indexes.push(index);
+        if let Some(place) = self.places.get(&self.prefix) {
+            self.keys[*place].push(index);
         } else {
             // A map that has grown is half empty.
             self.bytes += 2 * mem::size_of::<(String, Vec<usize>)>() + self.prefix.len();
-            self.keys.insert(self.prefix.clone(), vec![index]);
+            self.places.insert(self.prefix.clone(), self.keys.len());
+            self.keys.push(vec![index]);
         }
         self.bytes >= self.max_bytes
     }
@@ -112,9 +115,10 @@ impl LoadBuffer {
     /// Takes out the items of each key, in as many parts as commands may be in flight.
     fn take_parts(&mut self) -> Vec<Vec<Vec<usize>>> {
         self.bytes = 0;
+        self.places.clear();
         let parts = COMMANDS_IN_FLIGHT.min(self.keys.len());
         let mut shared: Vec<_> = (0..parts).map(|_| Vec::new()).collect();
-        for (n, (_, indexes)) in self.keys.drain().enumerate() {
+        for (n, indexes) in self.keys.drain(..).enumerate() {
             shared[n % parts].push(indexes);
         }
         shared

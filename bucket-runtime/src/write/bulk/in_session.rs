@@ -4,7 +4,7 @@
 //! in a transaction: it reads where it would otherwise learn from a refusal, which aborts the
 //! transaction.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use bucket_core::{
     error::Kind, protocol::command::IndexedScope, server::transaction::Attempt,
@@ -30,9 +30,8 @@ const MAX_KEYS: usize = 1000;
 /// The items of a load that belong to one transaction, by key.
 pub(super) struct LoadInSession {
     engine: Engine,
-    keys: Vec<(IndexedScope, Vec<Entry>)>,
-    /// The place of each key in `keys`, by the prefix of its ids.
-    places: HashMap<String, usize>,
+    /// By the prefix of the key's ids.
+    keys: BTreeMap<String, (IndexedScope, Vec<Entry>)>,
     /// The keys and identities of the items, where the struct has a `unique` field.
     identities: HashSet<Vec<String>>,
     bytes: usize,
@@ -42,8 +41,7 @@ impl LoadInSession {
     pub(super) fn new(engine: Engine) -> Self {
         Self {
             engine,
-            keys: Vec::new(),
-            places: HashMap::new(),
+            keys: BTreeMap::new(),
             identities: HashSet::new(),
             bytes: 0,
         }
@@ -60,12 +58,8 @@ impl LoadInSession {
             return Ok(());
         }
         self.bytes += entry.size;
-        let next = self.keys.len();
-        let place = *self.places.entry(scope.prefix.clone()).or_insert(next);
-        if place == next {
-            self.keys.push((scope, Vec::new()));
-        }
-        self.keys[place].1.push(entry);
+        let key = self.keys.entry(scope.prefix.clone());
+        (key.or_insert_with(|| (scope, Vec::new())).1).push(entry);
         if self.bytes <= COMMAND_BYTES && self.keys.len() <= MAX_KEYS {
             return Ok(());
         }
@@ -99,7 +93,7 @@ impl Attempt for LoadInSession {
     fn attempt<'s>(&'s self, session: &'s mut ClientSession) -> BoxFuture<'s, Result<u64>> {
         Box::pin(async move {
             let mut stored = 0;
-            for (scope, entries) in &self.keys {
+            for (scope, entries) in self.keys.values() {
                 let mut batch = Batch::new(scope.clone(), entries.iter().cloned());
                 self.engine.append(&mut batch, Some(&mut *session)).await?;
                 let answers = batch.done.iter().map(|(_, appended)| appended);

@@ -1,6 +1,6 @@
 //! Reads the newest buckets of many keys, before a load writes to them.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use bucket_core::value::number::comparable;
 use mongodb::bson::Bson;
@@ -8,10 +8,7 @@ use mongodb::bson::Bson;
 use super::{key_items::KeyItems, store::DOCUMENTS_PER_COMMAND};
 use crate::{
     Result,
-    write::{
-        chance::RandomState,
-        engine::{Engine, NewestBucket},
-    },
+    write::engine::{Engine, NewestBucket},
 };
 
 /// Reads the newest bucket of every key whose state is unknown. If no bucket is open, it reads the
@@ -36,7 +33,7 @@ pub(super) async fn find_newest_buckets(
 }
 
 async fn find_open_buckets(engine: &Engine, keys: &mut [KeyItems]) -> Result<()> {
-    let mut unknown = HashMap::<_, _, RandomState>::default();
+    let mut unknown = BTreeMap::new();
     for key_items in keys {
         if key_items.newest_bucket == NewestBucket::MustRead {
             let values = Vec::from_iter(key_items.scope.fields().map(|(_, value)| value));
