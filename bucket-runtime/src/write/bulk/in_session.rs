@@ -7,7 +7,9 @@
 use std::collections::{BTreeMap, HashSet};
 
 use bucket_core::{
-    error::Kind, protocol::command::IndexedScope, server::transaction::Attempt,
+    error::Kind,
+    protocol::command::{IndexedScope, identity},
+    server::transaction::Attempt,
     value::number::comparable,
 };
 use futures_util::future::BoxFuture;
@@ -54,7 +56,7 @@ impl LoadInSession {
         let scope = item.scope().by(self.engine.open);
         let fail = |kind| self.engine.target_of(&scope).error(kind);
         let entry = item::entry(item, &scope, &fail)?;
-        if self.is_twin(item, &scope) {
+        if self.is_twin(&entry, &scope) {
             return Ok(());
         }
         self.bytes += entry.size;
@@ -72,16 +74,13 @@ impl LoadInSession {
 
     /// Whether an earlier item of the key has the item's identity: the unique index does not see
     /// two in one bucket.
-    fn is_twin(&mut self, item: &dyn UntypedItem, scope: &IndexedScope) -> bool {
-        let identity = scope
-            .spec
-            .unique
-            .and_then(|field| item::identity(item, field));
-        let Some(identity) = identity else {
+    fn is_twin(&mut self, entry: &Entry, scope: &IndexedScope) -> bool {
+        let unique = scope.spec.unique;
+        let Some(identity) = unique.and_then(|field| identity(field, &entry.element)) else {
             return false;
         };
         let key = scope.parts.iter().map(|part| &part.value);
-        let named = key.chain([&identity]).map(comparable).collect();
+        let named = key.chain([identity]).map(comparable).collect();
         !self.identities.insert(named)
     }
 }

@@ -31,19 +31,7 @@ pub(super) struct PlannedBuckets<'k> {
     pub(super) buckets: VecDeque<(usize, PlannedBucket)>,
 }
 
-impl<'k> PlannedBuckets<'k> {
-    pub(super) fn new(keys: &'k mut [KeyItems]) -> Self {
-        Self {
-            keys,
-            buckets: VecDeque::new(),
-        }
-    }
-
-    /// Adds buckets of one key.
-    pub(super) fn extend(&mut self, at: usize, buckets: Vec<PlannedBucket>) {
-        (self.buckets).extend(buckets.into_iter().map(|bucket| (at, bucket)));
-    }
-
+impl PlannedBuckets<'_> {
     /// Puts a bucket's items back, with those of the key's next buckets.
     pub(super) fn take_back(&mut self, at: usize, bucket: PlannedBucket) {
         self.keys[at].take_back([bucket]);

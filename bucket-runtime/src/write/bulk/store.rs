@@ -1,6 +1,6 @@
 //! Stores the buffered items, in as few and as large commands as possible.
 
-use std::{mem, sync::Arc};
+use std::{collections::VecDeque, mem, sync::Arc};
 
 use bucket_core::{
     error::{duplicate_index, maybe_stored},
@@ -19,10 +19,7 @@ use super::{
     newest_buckets::find_newest_buckets,
     plan::{PlannedBucket, PlannedBuckets},
 };
-use crate::{
-    Error,
-    write::{engine::NewestBucket, item::UntypedItems},
-};
+use crate::write::{engine::NewestBucket, item::UntypedItems};
 
 /// How many documents, or keys of a read, one command carries at most.
 pub(super) const DOCUMENTS_PER_COMMAND: usize = 1000;
@@ -65,26 +62,21 @@ impl Load {
         }
     }
 
-    /// An error of a command of many keys.
-    pub(super) fn write_error(&self, error: DriverError) -> Error {
-        self.engine.server.target().write_error(error)
-    }
-
     /// Writes further buckets as a whole, for keys without an open bucket.
     async fn write(&self, keys: &mut [KeyItems]) {
-        let mut planned = PlannedBuckets::new(keys);
-        for at in 0..planned.keys.len() {
-            let key_items = &mut planned.keys[at];
+        let mut buckets = VecDeque::new();
+        for (at, key_items) in keys.iter_mut().enumerate() {
             if key_items.indexes.is_empty()
                 || !matches!(key_items.newest_bucket, NewestBucket::Closed { .. })
             {
                 continue;
             }
             match key_items.plan_buckets() {
-                Some(buckets) => planned.extend(at, buckets),
+                Some(planned) => buckets.extend(planned.into_iter().map(|bucket| (at, bucket))),
                 None => self.append(key_items.take_all()).await,
             }
         }
+        let mut planned = PlannedBuckets { keys, buckets };
         while !planned.buckets.is_empty() && self.given_up().is_none() {
             self.insert(&mut planned).await;
         }
@@ -106,7 +98,7 @@ impl Load {
         let results = match self.engine.server.insert_all(&documents, true).await {
             Ok(results) => results,
             Err(error) => {
-                let error = self.write_error(error);
+                let error = self.engine.server.target().write_error(error);
                 for (at, bucket) in planned.buckets.drain(..documents.len()) {
                     let error = error.clone().with_key(&planned.keys[at].scope.label());
                     self.record_refused(bucket.indexes, &error);
@@ -155,8 +147,8 @@ impl Load {
             (Some("_id_" | OPEN_INDEX), _) => planned.take_back(at, bucket),
             // The bucket may be stored, so it must not be sent again.
             _ if maybe_stored(&error, self.engine.server.may_be_sharded()) => {
-                let label = planned.keys[at].scope.label();
-                let error = self.write_error(error).with_key(&label);
+                let target = self.engine.target_of(&planned.keys[at].scope);
+                let error = target.write_error(error);
                 self.record_refused(bucket.indexes, &error);
                 self.give_up(&error);
             }
