@@ -74,24 +74,18 @@ impl Memory {
         self.with_key(prefix, |known| *known = newest_bucket);
     }
 
+    /// A key that is used becomes one of the young ones.
     fn with_key<R>(&self, prefix: &str, act: impl FnOnce(&mut NewestBucket) -> R) -> R {
         let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        keys.with_key(prefix, act)
-    }
-}
-
-impl Generations {
-    /// A key that is used becomes one of the young ones.
-    fn with_key<R>(&mut self, prefix: &str, act: impl FnOnce(&mut NewestBucket) -> R) -> R {
-        if let Some(known) = self.young.get_mut(prefix) {
+        if let Some(known) = keys.young.get_mut(prefix) {
             return act(known);
         }
-        let mut known = self.old.remove(prefix).unwrap_or(NewestBucket::Unknown);
+        let mut known = keys.old.remove(prefix).unwrap_or(NewestBucket::Unknown);
         let result = act(&mut known);
-        if self.young.len() >= KEYS {
-            self.old = mem::take(&mut self.young);
+        if keys.young.len() >= KEYS {
+            keys.old = mem::take(&mut keys.young);
         }
-        self.young.insert(prefix.to_owned(), known);
+        keys.young.insert(prefix.to_owned(), known);
         result
     }
 }
