@@ -193,17 +193,11 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
         let mut buffer = LoadBuffer::new(self.engine, self.buffer, max_failed);
         let (mut failed, mut index, mut is_over) = (Vec::new(), 0, false);
         while !is_over {
-            let mut buffered = Vec::new();
-            is_over = loop {
-                let Some(item) = items.next().await else {
-                    break true;
-                };
-                let is_full = buffer.add(buffered.len(), &item);
+            let (mut buffered, mut is_full) = (Vec::new(), false);
+            while !is_full && let Some(item) = items.next().await {
+                is_full = buffer.add(buffered.len(), &item);
                 buffered.push(item);
-                if is_full {
-                    break false;
-                }
-            };
+            }
             let buffered = Arc::new(buffered);
             let mut refused = buffer.flush(buffered.clone(), &mut progress).await;
             let Some(buffered) = Arc::into_inner(buffered) else {
@@ -215,7 +209,7 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
                 }
                 index += 1;
             }
-            is_over |= buffer.is_over();
+            is_over = !is_full || buffer.is_over();
         }
         AppendManyError::unless_empty(buffer.load.stored(), failed)
     }

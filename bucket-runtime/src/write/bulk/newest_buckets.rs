@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use bucket_core::value::number::comparable;
-use mongodb::bson::Bson;
 
 use super::{key_items::KeyItems, store::DOCUMENTS_PER_COMMAND};
 use crate::{
@@ -33,11 +32,15 @@ pub(super) async fn find_newest_buckets(
 }
 
 async fn find_open_buckets(engine: &Engine, keys: &mut [KeyItems]) -> Result<()> {
+    // By the values of the key's fields (and of the window), in a form in which equal ones are equal.
     let mut unknown = BTreeMap::new();
     for key_items in keys {
         if key_items.newest_bucket == NewestBucket::MustRead {
-            let values = Vec::from_iter(key_items.scope.fields().map(|(_, value)| value));
-            unknown.insert(comparables(&values), key_items);
+            let values = key_items
+                .scope
+                .fields()
+                .map(|(_, value)| comparable(&value));
+            unknown.insert(Vec::from_iter(values), key_items);
         }
     }
     if unknown.is_empty() {
@@ -45,7 +48,8 @@ async fn find_open_buckets(engine: &Engine, keys: &mut [KeyItems]) -> Result<()>
     }
     let scopes: Vec<_> = unknown.values().map(|key_items| &key_items.scope).collect();
     for (key, open) in engine.server.open_buckets(&scopes).await? {
-        let Some(key_items) = unknown.remove(&comparables(&key)) else {
+        let key = Vec::from_iter(key.iter().map(comparable));
+        let Some(key_items) = unknown.remove(&key) else {
             continue;
         };
         // If the open bucket has a foreign id, the append protocol reports the error.
@@ -57,9 +61,4 @@ async fn find_open_buckets(engine: &Engine, keys: &mut [KeyItems]) -> Result<()>
         key_items.newest_bucket = NewestBucket::NoneOpen;
     }
     Ok(())
-}
-
-/// The values of a key's fields (and of the window) in a form in which equal ones are equal.
-fn comparables<'v>(values: impl IntoIterator<Item = &'v Bson>) -> Vec<String> {
-    values.into_iter().map(comparable).collect()
 }

@@ -9,11 +9,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use bucket_core::server::target::Target;
+use bucket_core::{error::Kind, server::target::Target};
 
 use super::{
     EAGER_WORKERS, KEYS_PER_FURTHER_WORKER, MAX_WORKERS,
-    caller::{Caller, WaitingRoom, answer_of, let_callers_run},
+    caller::{Caller, WaitingRoom},
 };
 use crate::{
     Result,
@@ -25,6 +25,11 @@ const KEYS_PER_COMMAND: usize = 1000;
 
 /// How many items of one key are taken at once.
 const ITEMS_PER_KEY: usize = 10_000;
+
+/// How often a task yields before a key's next command, so that the callers just answered can
+/// append again. With 32 busy writers of one key, a command then carries 31 items on average; with
+/// one yield 26, without any 17.
+const YIELDS: usize = 4;
 
 /// The waiting calls of one handle and its clones. `K` is what their commands need to know of a
 /// key.
@@ -113,7 +118,11 @@ impl<K: Clone + Send + 'static> Combiner<K> {
             // In a box, since tokio would move the 13 kB of this future several times.
             tokio::spawn(Box::pin(worker.work(sender.clone())));
         }
-        answer_of(answered, target).await
+        match answered.await {
+            Ok(result) => result,
+            // The tokio runtime that was sending the command has ended.
+            Err(_) => Err(target.error(Kind::Stopped).in_doubt()),
+        }
     }
 }
 
@@ -198,8 +207,11 @@ impl<K: Clone + Send + 'static> Worker<K> {
             }
             let has_several = keys.iter().map(|key| key.items.len()).sum::<usize>() > 1;
             let done = sender.send(keys).await;
-            if has_several {
-                let_callers_run().await;
+            // Lets the callers just answered call again, so that the next command carries their
+            // items. A single writer would only lose time.
+            let yields = if has_several { YIELDS } else { 0 };
+            for _ in 0..yields {
+                tokio::task::yield_now().await;
             }
             drop(done);
         }
