@@ -4,10 +4,7 @@ use std::marker::PhantomData;
 
 use bucket_core::{
     error::Kind,
-    protocol::{
-        budget::Budget,
-        command::{IndexedScope, KeyScope},
-    },
+    protocol::command::{IndexedScope, KeyScope},
     schema::key::Key,
     server::{
         Server,
@@ -16,7 +13,7 @@ use bucket_core::{
     value::unreadable::OnUnreadable,
 };
 use bucket_runtime::{
-    __ops::{Engine, UntypedItem, check, stored_element},
+    __ops::{Engine, Entry},
     Bucket, Error, Result,
 };
 use mongodb::bson::{Document, RawDocument, doc};
@@ -131,7 +128,7 @@ impl<T: Bucket> ImportPass<T> {
         let mut chunk = Chunk::default();
         let (mut buckets, mut bytes) = (0, 0);
         while let Some(item) = self.next(&mut rows).await? {
-            let Some((item, scope)) = unless_skipped(item, on_unreadable)? else {
+            let Some((scope, entry)) = unless_skipped(item, on_unreadable)? else {
                 next.unreadable += 1;
                 next.last = hash(&[&rows.last]);
                 continue;
@@ -153,7 +150,7 @@ impl<T: Bucket> ImportPass<T> {
                 next.key = Some(key.prefix.clone());
                 chunk.begin_new_key(key);
             }
-            chunk.push(&scope, item);
+            chunk.push(scope, entry);
             bytes += rows.last.len();
             next.items += 1;
             next.last = hash(&[&rows.last]);
@@ -203,13 +200,13 @@ impl<T: Bucket> ImportPass<T> {
         Ok(rows)
     }
 
-    /// The next flat document as an item, or why it cannot be one.
-    async fn next(&self, rows: &mut Rows<T>) -> Result<Option<Result<(T, IndexedScope)>>> {
+    /// The next flat document as the entry of an item, or why it cannot be one.
+    async fn next(&self, rows: &mut Rows<T>) -> Result<Option<Result<(IndexedScope, Entry)>>> {
         let (target, last) = (self.flat.target(), &mut rows.last);
         let keep = |row: &RawDocument| row.as_bytes().clone_into(last);
         let read = match rows.cursor.next_and(keep).await {
             Ok(None) => return Ok(None),
-            Ok(Some((flat, ()))) => self.check(flat),
+            Ok(Some((flat, ()))) => self.entry(flat),
             Err(CursorError::Driver(error)) => return Err(target.read_error(error)),
             Err(CursorError::Decode(row, error)) => {
                 rows.last = row.into_bytes();
@@ -222,8 +219,9 @@ impl<T: Bucket> ImportPass<T> {
         })))
     }
 
-    /// The item and its scope, or an error if it cannot be stored.
-    fn check(&self, FlatItem { key, element }: FlatItem<T::Element>) -> Result<(T, IndexedScope)> {
+    /// The scope of the item and its entry, or an error if it cannot be stored.
+    fn entry(&self, flat: FlatItem<T::Element>) -> Result<(IndexedScope, Entry)> {
+        let FlatItem { key, element } = flat;
         let target = self.flat.target();
         let fail = |source: Error| target.error(Kind::Serialize).with_source(source.into());
         let key = T::Key::from_values(key).map_err(|field| {
@@ -232,14 +230,7 @@ impl<T: Bucket> ImportPass<T> {
             target.error(Kind::Serialize).with_source(why.into())
         })?;
         let item = T::from_parts(key, element);
-        let engine = &self.transfer.engine;
-        check(engine, &item).map_err(fail)?;
-        let scope = item.scope().by(engine.open);
-        if T::SPEC.unique.is_some() || Budget::of(&scope).is_some() {
-            let refuse = |kind| engine.target_of(&scope).error(kind);
-            stored_element(&item, &scope, &refuse).map_err(fail)?;
-        }
-        Ok((item, scope))
+        self.transfer.engine.entry(&item).map_err(fail)
     }
 
     fn has_changed(&self, taken: u64) -> Error {

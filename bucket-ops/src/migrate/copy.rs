@@ -14,7 +14,7 @@ use bucket_core::{
     },
 };
 use bucket_runtime::{
-    __ops::{Engine, StoredBucket, UntypedItem, bucket as appended_to, next_bucket_and},
+    __ops::{Engine, StoredBucket, bucket as appended_to, next_bucket_and},
     Bucket, Error, Result, WatchToken,
 };
 use futures_util::future::{BoxFuture, Either, select};
@@ -24,7 +24,7 @@ use super::{
     Convert, MigrateProgress, ReportMigration,
     event::{AppendedElements, Change},
     state::{self, MigrationState},
-    verify::{count, ended, item_fingerprint, verify},
+    verify::{count, ended, entry_fingerprint, verify},
 };
 use crate::transfer::{Chunk, Transfer};
 
@@ -209,8 +209,9 @@ impl<'f, O: Bucket, T: Bucket> Migration<'f, O, T> {
         }
         for item in items.into_iter().map(&mut self.convert) {
             next.items += 1;
-            next.sum = next.sum.wrapping_add(item_fingerprint(engine, &item)?);
-            chunk.push(&item.scope().by(engine.open), item);
+            let entry = engine.entry(&item)?;
+            next.sum = next.sum.wrapping_add(entry_fingerprint(engine, &entry)?);
+            chunk.push(entry.0, entry.1);
         }
         self.transfer.store(chunk, next).await?;
         self.report();

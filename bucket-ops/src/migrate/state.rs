@@ -30,7 +30,7 @@ pub(super) struct MigrationState {
     pub(super) token: WatchToken,
     /// How many items are stored.
     pub(super) items: u64,
-    /// The sum of the stored items' [fingerprints](super::verify::item_fingerprint).
+    /// The sum of the stored items' [fingerprints](super::verify::entry_fingerprint).
     pub(super) sum: i64,
 }
 

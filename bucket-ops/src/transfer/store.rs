@@ -16,7 +16,7 @@ use bucket_core::{
     },
 };
 use bucket_runtime::{
-    __ops::{Batch, Commands, Engine, KeyItems},
+    __ops::{Batch, Engine},
     Appended, Result,
 };
 use futures_util::future::BoxFuture;
@@ -26,7 +26,7 @@ use mongodb::{
     error::Error as DriverError,
 };
 
-use super::{Chunk, Record, Transfer};
+use super::{Chunk, Record, Transfer, commands::Commands};
 
 /// A transaction that stores a chunk and advances the record, so that each item is stored once even
 /// if the call is interrupted.
@@ -35,7 +35,6 @@ pub(super) struct StoreChunk {
     record: Record,
     /// The state after the chunk.
     next: Document,
-    keys: Vec<KeyItems>,
     chunk: Arc<Chunk>,
     /// The commands that store all items, if they can be planned.
     commands: Option<Commands>,
@@ -51,16 +50,15 @@ pub(super) struct StoreChunk {
 impl StoreChunk {
     pub(super) async fn plan<S>(
         transfer: &Transfer<S>,
-        (mut keys, chunk): (Vec<KeyItems>, Arc<Chunk>),
+        chunk: Arc<Chunk>,
         next: Document,
         leaves_out: bool,
     ) -> Result<Self> {
         Ok(Self {
-            commands: Commands::plan(&transfer.engine, &mut keys).await?,
+            commands: Commands::plan(&transfer.engine, &chunk.keys).await?,
             engine: transfer.engine.clone(),
             record: transfer.record.clone(),
             next,
-            keys,
             chunk,
             is_refused: AtomicBool::new(false),
             leaves_out,
@@ -76,7 +74,7 @@ impl StoreChunk {
         // This comes first, so that buckets which an earlier attempt or call has just committed are
         // recognised as its own.
         self.record.advance(self.next.clone(), session).await?;
-        if self.chunk.is_first && !self.keys.is_empty() {
+        if self.chunk.is_first && !self.chunk.keys.is_empty() {
             // Since the call looked, another one may have begun, and ended.
             let server = &self.engine.server;
             if let Some(id) = find_any(server, Some(&mut *session)).await? {
@@ -118,11 +116,8 @@ impl StoreChunk {
 
     /// Stores the items by the append protocol, one key after the other.
     async fn append(&self, session: &mut ClientSession) -> Result<()> {
-        for key_items in &self.keys {
-            let entries = key_items.indexes.iter();
-            let entries = entries.map(|index| key_items.entry(&self.engine, *index));
-            let entries = entries.collect::<Result<Vec<_>>>()?;
-            let mut batch = Batch::new(key_items.scope.clone(), entries);
+        for key in &self.chunk.keys {
+            let mut batch = Batch::new(key.scope.clone(), key.entries.iter().cloned());
             self.engine.append(&mut batch, Some(&mut *session)).await?;
             let is_there = |(_, appended): &((), Appended)| *appended == Appended::AlreadyThere;
             bucket_core::reached!("a chunk item by item");

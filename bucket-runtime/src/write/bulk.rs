@@ -17,7 +17,6 @@
 //! of its progress.
 
 mod buffer;
-mod commands;
 mod failed;
 mod fill;
 mod in_session;
@@ -37,7 +36,6 @@ use mongodb::{ClientSession, bson::DateTime};
 
 pub use self::failed::{AppendManyError, FailedItem};
 use self::{buffer::LoadBuffer, in_session::LoadInSession};
-pub use self::{commands::Commands, key_items::KeyItems};
 use crate::{
     Bucket, Buckets, Result,
     write::{engine::Engine, item::UntypedItem},
@@ -235,7 +233,7 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
 }
 
 /// An error if no bucket can start at the item's time, or a value is too long.
-pub fn check(engine: &Engine, item: &dyn UntypedItem) -> Result<()> {
+fn check(engine: &Engine, item: &dyn UntypedItem) -> Result<()> {
     let fits = |time: &DateTime| id::fits(item.spec().id.ordinal, time.timestamp_millis());
     let kind = match item.check_lengths() {
         Err(kind) => kind,

@@ -3,11 +3,7 @@
 use bucket_core::protocol::command::IndexedScope;
 use mongodb::ClientSession;
 
-use super::{
-    appended::Appended,
-    engine::Engine,
-    item::{self, Entry, UntypedItem},
-};
+use super::{appended::Appended, engine::Engine, item::Entry};
 use crate::{Buckets, Identified, Result, read::reader::Reader};
 
 /// An item with an identity, and its key for reads and writes.
@@ -21,12 +17,12 @@ pub(super) struct IdentifiedEntry {
 impl IdentifiedEntry {
     pub(super) fn new<T: Identified>(buckets: &Buckets<T>, item: &T) -> Result<Self> {
         let engine = buckets.engine();
-        let scope = item.scope().by(engine.open);
+        let (scope, entry) = engine.entry(item)?;
         Ok(Self {
             reader: buckets.reader(item.key()),
-            entry: item::entry(item, &scope, &|kind| engine.target_of(&scope).error(kind))?,
             engine,
             scope,
+            entry,
         })
     }
 

@@ -15,13 +15,12 @@ use bucket_core::{
 use futures_util::future::BoxFuture;
 use mongodb::ClientSession;
 
-use super::check;
 use crate::{
     Result,
     write::{
         appended::Appended,
         engine::{Batch, COMMAND_BYTES, Engine},
-        item::{self, Entry, UntypedItem},
+        item::{Entry, UntypedItem},
     },
 };
 
@@ -52,10 +51,7 @@ impl LoadInSession {
     /// Adds an item, unless an earlier one has its identity; or an error if the load cannot be
     /// stored with it.
     pub(super) fn add(&mut self, item: &dyn UntypedItem) -> Result<()> {
-        check(&self.engine, item)?;
-        let scope = item.scope().by(self.engine.open);
-        let fail = |kind| self.engine.target_of(&scope).error(kind);
-        let entry = item::entry(item, &scope, &fail)?;
+        let (scope, entry) = self.engine.entry(item)?;
         if self.is_twin(&entry, &scope) {
             return Ok(());
         }

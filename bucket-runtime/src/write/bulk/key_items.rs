@@ -25,34 +25,29 @@ use crate::{
 };
 
 /// The buffered items of one key, in the order of the call.
-#[derive(Clone)]
-pub struct KeyItems {
+pub(super) struct KeyItems {
     /// Their key, or their window of it.
-    pub scope: IndexedScope,
+    pub(super) scope: IndexedScope,
     /// The items of all keys.
     all: Arc<dyn UntypedItems>,
     /// The indexes of this key's items.
-    pub indexes: Vec<usize>,
+    pub(super) indexes: Vec<usize>,
     /// What is known of its newest bucket.
-    pub newest_bucket: NewestBucket,
+    pub(super) newest_bucket: NewestBucket,
 }
 
 impl KeyItems {
     /// At least one item.
-    pub fn new(all: Arc<dyn UntypedItems>, indexes: Vec<usize>, open: OpenIndex) -> Self {
+    pub(super) fn new(all: Arc<dyn UntypedItems>, indexes: Vec<usize>, open: OpenIndex) -> Self {
         Self {
             scope: all.item(indexes[0]).scope().by(open),
             all,
             indexes,
-            // With a capacity of 1 no bucket is ever open, so there is nothing to look for.
-            newest_bucket: match open.capacity {
-                1 => NewestBucket::NoneOpen,
-                _ => NewestBucket::MustRead,
-            },
+            newest_bucket: NewestBucket::MustRead,
         }
     }
 
-    pub(crate) fn capacity(&self) -> usize {
+    pub(super) fn capacity(&self) -> usize {
         self.scope.open.capacity as usize
     }
 
@@ -78,7 +73,7 @@ impl KeyItems {
     }
 
     /// The item at this place of the load.
-    pub fn item(&self, index: usize) -> &dyn UntypedItem {
+    pub(super) fn item(&self, index: usize) -> &dyn UntypedItem {
         self.all.item(index)
     }
 
@@ -89,9 +84,8 @@ impl KeyItems {
     }
 
     /// The entry of an item.
-    pub fn entry(&self, engine: &Engine, index: usize) -> Result<Entry> {
-        let fail = |kind| engine.target_of(&self.scope).error(kind);
-        item::entry(self.item(index), &self.scope, &fail)
+    pub(super) fn entry(&self, engine: &Engine, index: usize) -> Result<Entry> {
+        Ok(engine.entry(self.item(index))?.1)
     }
 
     /// The elements of a bucket as an array; `None` if one may not be stored, which is refused when

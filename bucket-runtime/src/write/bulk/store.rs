@@ -16,7 +16,6 @@ use mongodb::error::Error as DriverError;
 use super::{
     key_items::KeyItems,
     load::Load,
-    newest_buckets::find_newest_buckets,
     plan::{PlannedBucket, PlannedBuckets},
 };
 use crate::write::{engine::NewestBucket, item::UntypedItems};
@@ -51,7 +50,12 @@ impl Load {
             };
             // Numbers are read beforehand; with times a taken id is rare, and a refusal shows it.
             let is_numbered = first.scope.spec.id.ordinal == Ordinal::Number;
-            if let Err(error) = find_newest_buckets(&self.engine, &mut keys, is_numbered).await {
+            let found = keys.iter_mut();
+            let found = found.map(|key_items| (&key_items.scope, &mut key_items.newest_bucket));
+            let found = self
+                .engine
+                .find_newest_buckets(found.collect(), is_numbered);
+            if let Err(error) = found.await {
                 self.give_up(&error);
             }
             self.fill(&mut keys).await;

@@ -42,7 +42,7 @@ pub struct Batch<W> {
     /// The owners of items that are stored, until they learn it.
     pub done: Vec<(W, Appended)>,
     /// The engine's knowledge of the key's newest bucket.
-    pub(crate) newest_bucket: NewestBucket,
+    pub newest_bucket: NewestBucket,
     /// Whether the items are those of different calls, so that their order does not matter.
     pub(crate) is_unordered: bool,
     pub(super) retry_state: RetryState,
@@ -120,11 +120,13 @@ impl<W> Batch<W> {
         }
     }
 
-    pub(crate) fn len(&self) -> usize {
+    /// How many items are not stored yet.
+    pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether all items are stored.
+    pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 

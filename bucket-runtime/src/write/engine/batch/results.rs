@@ -2,10 +2,13 @@
 
 use std::{collections::HashSet, mem};
 
-use bucket_core::{protocol::newest_bucket::LastBucket, value::number::comparable};
+use bucket_core::{
+    protocol::{command::Update, newest_bucket::LastBucket},
+    value::number::comparable,
+};
 use mongodb::bson::Bson;
 
-use super::{Batch, Carried, NewestBucket};
+use super::{Batch, Carried, NewestBucket, SendMode};
 use crate::write::{appended::Appended, item::Entry};
 
 /// How many identities one look-up covers.
@@ -82,6 +85,20 @@ impl<W> Batch<W> {
     /// The entries that are not stored, with their owners.
     pub(crate) fn into_entries(self) -> impl Iterator<Item = (W, Entry)> {
         self.entries.into_iter()
+    }
+
+    /// Takes out the items that fill the open bucket, with the updates that do so in order, and that
+    /// seal the bucket if the next item needs more bytes than are left.
+    pub fn take_fills(&mut self) -> Option<Vec<Update>> {
+        let mut fills = Vec::new();
+        while let NewestBucket::Open { .. } = self.newest_bucket
+            && !self.is_empty()
+        {
+            let (update, carried) = self.statements(SendMode::WithOthers).ok()?.pop()?;
+            self.record_stored(carried);
+            fills.push(update);
+        }
+        Some(fills)
     }
 
     /// The bytes of the first entries.
