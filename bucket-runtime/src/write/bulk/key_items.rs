@@ -2,20 +2,8 @@
 
 use std::sync::Arc;
 
-use bucket_core::{
-    protocol::{
-        command::IndexedScope,
-        whole_bucket::{Summary, WholeBucket},
-    },
-    schema::open_index::OpenIndex,
-    value::{
-        element::{Element, raw},
-        raw_field::RawFields,
-    },
-};
-use mongodb::bson::RawDocumentBuf;
+use bucket_core::{protocol::command::IndexedScope, schema::open_index::OpenIndex};
 
-use super::plan::PlannedBucket;
 use crate::{
     Result,
     write::{
@@ -29,7 +17,7 @@ pub(super) struct KeyItems {
     /// Their key, or their window of it.
     pub(super) scope: IndexedScope,
     /// The items of all keys.
-    all: Arc<dyn UntypedItems>,
+    pub(super) all: Arc<dyn UntypedItems>,
     /// The indexes of this key's items.
     pub(super) indexes: Vec<usize>,
     /// What is known of its newest bucket.
@@ -88,44 +76,8 @@ impl KeyItems {
         Ok(engine.entry(self.item(index))?.1)
     }
 
-    /// The elements of a bucket as an array; `None` if one may not be stored, which is refused when
-    /// it is sent.
-    pub(super) fn elements(&self, bucket: &PlannedBucket) -> Option<Element> {
-        let all = self.all.elements(&bucket.indexes).ok()?;
-        let elements = RawFields::of(all.field().ok()?.value).ok()?;
-        for (index, element) in bucket.indexes.iter().zip(elements) {
-            self.item(*index).check_read_back(element.ok()?).ok()?;
-        }
-        Some(all)
-    }
-
     /// The size of an item in bytes; `None` if it cannot be written.
     pub(super) fn size(&self, index: usize) -> Option<usize> {
         Some(self.item(index).element().ok()?.value_size())
-    }
-
-    /// A bucket with these elements as a document; `None` if only the server can compute its
-    /// rollup.
-    pub(super) fn document(
-        &self,
-        bucket: &PlannedBucket,
-        elements: &Element,
-    ) -> Option<RawDocumentBuf> {
-        let items = bucket.indexes.iter().map(|index| self.item(*index));
-        let times = items.clone().map(|item| item.time());
-        let document = raw(&WholeBucket {
-            scope: &self.scope,
-            id: &bucket.id,
-            count: bucket.indexes.len(),
-            elements: elements.value(),
-            summary: Summary::of(
-                self.scope.spec,
-                times,
-                items.map(|item| item.rollup_values()),
-            )?,
-            oversize: bucket.oversize,
-            sealed: bucket.sealed,
-        });
-        document.ok()
     }
 }

@@ -1,6 +1,13 @@
 //! Whole buckets as documents, and whether they stay within their size limit.
 
-use bucket_core::{protocol::budget::Budget, schema::spec::MAX_BYTES, value::raw_field::RawFields};
+use bucket_core::{
+    protocol::{
+        budget::Budget,
+        whole_bucket::{Summary, WholeBucket},
+    },
+    schema::spec::MAX_BYTES,
+    value::{element::raw, raw_field::RawFields},
+};
 use mongodb::bson::RawDocumentBuf;
 
 use super::{
@@ -20,7 +27,7 @@ impl PlannedBuckets<'_> {
             let n = documents.len();
             let (at, bucket) = &mut self.buckets[n];
             let key_items = &mut self.keys[*at];
-            match document(key_items, bucket) {
+            match key_items.document(bucket) {
                 Some(document) => {
                     let size = document.as_bytes().len();
                     bytes += size;
@@ -85,29 +92,48 @@ impl PlannedBuckets<'_> {
     }
 }
 
-/// A bucket as a document; `None` if it cannot be written or would exceed its bytes.
-fn document(key_items: &KeyItems, bucket: &mut PlannedBucket) -> Option<RawDocumentBuf> {
-    let (elements, items) = (key_items.elements(bucket)?, bucket.indexes.len());
-    let budget = Budget::of(&key_items.scope);
-    let takes_more = !bucket.sealed && items < key_items.capacity();
-    if let Some(budget) = budget.filter(|_| takes_more) {
-        let sizes = RawFields::of(elements.field().ok()?.value).ok()?;
-        let oversize = sizes.map(|element| Some(budget.oversize(element.ok()?.value.len())));
-        bucket.oversize = oversize.sum::<Option<_>>()?;
-        if items > 1 && !budget.takes(bucket.oversize, 0) {
-            return None;
-        }
-    }
-    let document = key_items.document(bucket, &elements)?;
-    let size = document.as_bytes().len();
-    let fits = match budget {
-        None => size <= MAX_BYTES as usize,
-        Some(budget) => budget.is_document(size, bucket.sealed),
-    };
-    fits.then_some(document)
-}
-
 impl KeyItems {
+    /// A bucket as a document; `None` if an item may not be stored, which is refused when it is
+    /// sent, if the bucket would exceed its bytes, or if only the server can compute its rollup.
+    fn document(&self, bucket: &mut PlannedBucket) -> Option<RawDocumentBuf> {
+        let items = bucket.indexes.iter().map(|index| self.item(*index));
+        let all = self.all.elements(&bucket.indexes).ok()?;
+        let elements = RawFields::of(all.field().ok()?.value).ok()?;
+        let budget = Budget::of(&self.scope);
+        let mut oversize = 0;
+        for (item, element) in items.clone().zip(elements) {
+            let element = element.ok()?;
+            item.check_read_back(element).ok()?;
+            oversize += budget.map_or(0, |budget| budget.oversize(element.value.len()));
+        }
+        let takes_more = !bucket.sealed && items.len() < self.capacity();
+        if takes_more {
+            let takes_these = budget.is_none_or(|budget| budget.takes(oversize, 0));
+            if !takes_these && items.len() > 1 {
+                return None;
+            }
+            bucket.oversize = oversize;
+        }
+        let times = items.clone().map(|item| item.time());
+        let rolled = items.clone().map(|item| item.rollup_values());
+        let document = raw(&WholeBucket {
+            scope: &self.scope,
+            id: &bucket.id,
+            count: items.len(),
+            elements: all.value(),
+            summary: Summary::of(self.scope.spec, times, rolled)?,
+            oversize: bucket.oversize,
+            sealed: bucket.sealed,
+        });
+        let document = document.ok()?;
+        let size = document.as_bytes().len();
+        let fits = match budget {
+            None => size <= MAX_BYTES as usize,
+            Some(budget) => budget.is_document(size, bucket.sealed),
+        };
+        fits.then_some(document)
+    }
+
     /// Records how large the last bucket's items are, for items that are added to it later.
     fn note_oversize(&mut self, bucket: &PlannedBucket) {
         if let NewestBucket::Open { id, oversize, .. } = &mut self.newest_bucket

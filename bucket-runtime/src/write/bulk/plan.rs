@@ -5,10 +5,7 @@ use std::{
     mem,
 };
 
-use bucket_core::{
-    protocol::{command::KeyScope, next_id::next_id},
-    value::number::comparable,
-};
+use bucket_core::{protocol::next_id::next_id, value::number::comparable};
 
 use super::key_items::KeyItems;
 use crate::write::{engine::NewestBucket, item};
@@ -105,16 +102,23 @@ impl KeyItems {
     /// The ids of the next buckets, each of which takes as many items as the capacity allows.
     fn plan_ids(&self) -> Option<Vec<String>> {
         let last = match &self.newest_bucket {
-            NewestBucket::Closed { last } => last.clone(),
+            NewestBucket::Closed { last } => last.as_deref(),
             _ => None,
         };
-        let window = self.scope.window.map(|_| self.scope.prefix.clone());
-        let mut ids = NextIds::new(window, last);
+        // With a time ordinal, it does not tell the last id of each moment.
+        let last = last.filter(|_| self.scope.spec.id.ordinal.counts());
+        // The last id of each moment or window, by the opening id, or of a numbered key.
+        let mut planned = HashMap::new();
         let buckets = self.indexes.chunks(self.capacity());
-        let opening_ids = buckets.map(|indexes| self.opening_id(indexes[0]));
-        opening_ids
-            .map(|opening_id| ids.advance(opening_id, &self.scope))
-            .collect()
+        let ids = buckets.map(|indexes| {
+            let opening_id = self.opening_id(indexes[0]);
+            let last = planned.get(&opening_id).map(String::as_str).or(last);
+            let id = next_id(&self.scope, opening_id.as_deref(), last);
+            let id = id.ok().flatten()?;
+            planned.insert(opening_id, id.clone());
+            Some(id)
+        });
+        ids.collect()
     }
 
     /// Puts the items of unwritten buckets back, with everything after them.
@@ -122,34 +126,5 @@ impl KeyItems {
         (self.indexes).extend(buckets.into_iter().flat_map(|bucket| bucket.indexes));
         self.indexes.sort_unstable();
         self.newest_bucket = NewestBucket::MustRead;
-    }
-}
-
-/// The ids of a key's next buckets.
-pub(super) struct NextIds {
-    /// The last id of each moment or window, by the opening id, or of a numbered key.
-    last: HashMap<Option<String>, String>,
-}
-
-impl NextIds {
-    /// The ids after `last`, which exists: of the key or, with an opening id, of its moment or
-    /// window.
-    pub(super) fn new(opening_id: Option<String>, last: Option<String>) -> Self {
-        let last = last.map(|last| (opening_id, last));
-        Self {
-            last: last.into_iter().collect(),
-        }
-    }
-
-    /// The next id; `None` if none is left, or the last one does not have this format.
-    pub(super) fn advance(
-        &mut self,
-        opening_id: Option<String>,
-        scope: &KeyScope,
-    ) -> Option<String> {
-        let last = self.last.get(&opening_id).map(String::as_str);
-        let next = next_id(scope, opening_id.as_deref(), last).ok().flatten()?;
-        self.last.insert(opening_id, next.clone());
-        Some(next)
     }
 }
