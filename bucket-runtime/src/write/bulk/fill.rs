@@ -4,7 +4,7 @@ use bucket_core::protocol::command::Update;
 use mongodb::error::Error as DriverError;
 
 use super::{key_items::KeyItems, load::Load};
-use crate::write::engine::{Batch, COMMAND_BYTES, Carried, Engine, NewestBucket, SendMode};
+use crate::write::engine::{Batch, COMMAND_BYTES, Carried, NewestBucket, SendMode};
 
 /// How many open buckets one command fills at most. A statement takes about 20 kB of memory until
 /// it is answered, and larger commands are no faster.
@@ -17,21 +17,6 @@ struct Fill<'k> {
     carried: Carried,
 }
 
-impl KeyItems {
-    /// The items for which the key's open bucket has room by count, up to one that cannot be
-    /// written as BSON; `None` if no bucket is known to be open, or no item is left.
-    pub(super) fn batch_for_open_bucket(&self, engine: &Engine) -> Option<Batch<()>> {
-        let NewestBucket::Open { room, .. } = self.newest_bucket else {
-            return None;
-        };
-        let first = self.indexes.iter().take(room);
-        let entries = first.map_while(|index| self.entry(engine, *index).ok());
-        let mut batch = Batch::new(self.scope.clone(), entries);
-        batch.newest_bucket = self.newest_bucket.clone();
-        (!self.indexes.is_empty()).then_some(batch)
-    }
-}
-
 impl Load {
     /// Fills the open buckets.
     pub(super) async fn fill(&self, keys: &mut [KeyItems]) {
@@ -39,13 +24,20 @@ impl Load {
             let mut fills: Vec<Fill<'_>> = Vec::new();
             let mut updates = Vec::new();
             let mut bytes = 0;
-            for key_items in keys.iter_mut() {
-                if fills.len() >= BUCKETS_PER_COMMAND {
-                    break;
-                }
-                let Some(batch) = key_items.batch_for_open_bucket(&self.engine) else {
+            let mut keys = keys
+                .iter_mut()
+                .filter(|key_items| !key_items.indexes.is_empty());
+            while fills.len() < BUCKETS_PER_COMMAND
+                && let Some(key_items) = keys.next()
+            {
+                let NewestBucket::Open { room, .. } = key_items.newest_bucket else {
                     continue;
                 };
+                // Up to one that cannot be written as BSON.
+                let first = key_items.indexes.iter().take(room);
+                let entries = first.map_while(|index| key_items.entry(&self.engine, *index).ok());
+                let mut batch = Batch::new(key_items.scope.clone(), entries);
+                batch.newest_bucket = key_items.newest_bucket.clone();
                 if batch.is_empty() {
                     // The bucket is empty, and gets sealed; or the first item cannot be written as
                     // BSON, and this reports why.

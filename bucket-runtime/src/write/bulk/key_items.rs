@@ -73,11 +73,7 @@ impl KeyItems {
 
     /// The entry of an item.
     pub(super) fn entry(&self, engine: &Engine, index: usize) -> Result<Entry> {
-        Ok(engine.entry(self.item(index))?.1)
-    }
-
-    /// The size of an item in bytes; `None` if it cannot be written.
-    pub(super) fn size(&self, index: usize) -> Option<usize> {
-        Some(self.item(index).element().ok()?.value_size())
+        let fail = |kind| engine.target_of(&self.scope).error(kind);
+        item::entry(self.item(index), &self.scope, &fail)
     }
 }

@@ -61,7 +61,7 @@ impl PlannedBuckets<'_> {
         let mut parts: Vec<PlannedBucket> = Vec::new();
         let mut bytes = 0;
         for &index in &whole.indexes {
-            let cost = budget.cost(key_items.size(index)?);
+            let cost = budget.cost(key_items.item(index).element().ok()?.value_size());
             if !budget.holds(cost) {
                 return None;
             }
