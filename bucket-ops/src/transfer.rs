@@ -11,7 +11,7 @@ mod identities;
 mod record;
 mod store;
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::AtomicBool};
 
 use bucket_core::{error::Kind, server::transaction};
 use bucket_runtime::{__ops::Engine, Result};
@@ -23,7 +23,7 @@ pub(super) use self::{
     record::{RECORDS, Record, Resumptions},
     store::refuse_keys,
 };
-use self::{chunk::ChunkKey, store::StoreChunk};
+use self::{chunk::ChunkKey, commands::Commands, store::StoreChunk};
 
 /// How often a chunk is planned again without the items whose identities are there already. Others
 /// may write them meanwhile.
@@ -55,12 +55,19 @@ impl<S: Serialize + DeserializeOwned> Transfer<S> {
                 let left_out = identities::leave_out_present(&self.engine.server, keys);
                 leave_out(&mut next, left_out.await?);
             }
-            let state = record::document(&self.engine.server, &next)?;
             let is_unique = |key: &ChunkKey| key.scope.spec.unique.is_some();
             let is_unique = chunk.keys.first().is_some_and(is_unique);
             let leaves_out = self.leave_out.is_some() && is_unique && round < ROUNDS;
-            let store = StoreChunk::plan(self, Arc::clone(&chunk), state, leaves_out).await?;
-            if leaves_out && round == 0 && !store.is_planned() {
+            let store = StoreChunk {
+                engine: self.engine.clone(),
+                record: self.record.clone(),
+                next: record::document(&self.engine.server, &next)?,
+                chunk: Arc::clone(&chunk),
+                commands: Commands::plan(&self.engine, &chunk.keys).await?,
+                is_refused: AtomicBool::new(false),
+                leaves_out,
+            };
+            if leaves_out && round == 0 && store.commands.is_none() {
                 continue;
             }
             match transaction::run(&self.engine.server, store).await {

@@ -148,7 +148,7 @@ impl<T: Bucket> ImportPass<T> {
             if !next.key.as_ref().is_some_and(is_of) {
                 let key = KeyScope::new(scope.spec, scope.parts.clone());
                 next.key = Some(key.prefix.clone());
-                chunk.begin_new_key(key);
+                chunk.new_keys.push(key);
             }
             chunk.push(scope, entry);
             bytes += rows.last.len();

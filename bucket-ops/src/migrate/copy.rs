@@ -204,9 +204,7 @@ impl<'f, O: Bucket, T: Bucket> Migration<'f, O, T> {
     async fn store(&mut self, mut next: MigrationState, items: Vec<O>) -> Result<()> {
         let engine = &self.transfer.engine;
         let mut chunk = Chunk::default();
-        if next.items == 0 {
-            chunk.begin_collection();
-        }
+        chunk.is_first = next.items == 0;
         for item in items.into_iter().map(&mut self.convert) {
             next.items += 1;
             let entry = engine.entry(&item)?;

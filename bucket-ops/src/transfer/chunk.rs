@@ -11,10 +11,10 @@ pub(crate) struct Chunk {
     pub(super) keys: Vec<ChunkKey>,
     /// The index of each key or window in `keys`, by the prefix of its ids.
     indexes: HashMap<String, usize>,
-    /// Keys that may have no bucket yet.
-    pub(super) new_keys: Vec<KeyScope>,
+    /// Keys that may have no bucket yet; the next items are of the last one.
+    pub(crate) new_keys: Vec<KeyScope>,
     /// Whether there may be no bucket at all yet.
-    pub(super) is_first: bool,
+    pub(crate) is_first: bool,
 }
 
 /// The items of one key or window.
@@ -46,15 +46,5 @@ impl Chunk {
     pub(crate) fn items_of(&self, scope: &KeyScope) -> usize {
         let index = self.indexes.get(&scope.prefix);
         index.map_or(0, |index| self.keys[*index].entries.len())
-    }
-
-    /// Notes that the next items are of this key, which may have no bucket yet.
-    pub(crate) fn begin_new_key(&mut self, key: KeyScope) {
-        self.new_keys.push(key);
-    }
-
-    /// Notes that there may be no bucket at all yet.
-    pub(crate) fn begin_collection(&mut self) {
-        self.is_first = true;
     }
 }

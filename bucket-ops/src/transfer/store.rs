@@ -26,50 +26,29 @@ use mongodb::{
     error::Error as DriverError,
 };
 
-use super::{Chunk, Record, Transfer, commands::Commands};
+use super::{Chunk, Record, commands::Commands};
 
 /// A transaction that stores a chunk and advances the record, so that each item is stored once even
 /// if the call is interrupted.
 pub(super) struct StoreChunk {
-    engine: Engine,
-    record: Record,
+    pub(super) engine: Engine,
+    pub(super) record: Record,
     /// The state after the chunk.
-    next: Document,
-    chunk: Arc<Chunk>,
-    /// The commands that store all items, if they can be planned.
-    commands: Option<Commands>,
+    pub(super) next: Document,
+    pub(super) chunk: Arc<Chunk>,
+    /// The commands that store all items, if they can be planned; otherwise two of a bucket may have
+    /// one identity.
+    pub(super) commands: Option<Commands>,
     /// Whether the server refused the commands: somebody else writes to the collection, or the
     /// items of one moment have filled buckets before. The next attempt leaves the items to the
     /// append protocol, which copes with any stored buckets.
-    is_refused: AtomicBool,
+    pub(super) is_refused: AtomicBool,
     /// Whether the chunk is planned again without the items whose identities are there, if some
     /// are.
-    leaves_out: bool,
+    pub(super) leaves_out: bool,
 }
 
 impl StoreChunk {
-    pub(super) async fn plan<S>(
-        transfer: &Transfer<S>,
-        chunk: Arc<Chunk>,
-        next: Document,
-        leaves_out: bool,
-    ) -> Result<Self> {
-        Ok(Self {
-            commands: Commands::plan(&transfer.engine, &chunk.keys).await?,
-            engine: transfer.engine.clone(),
-            record: transfer.record.clone(),
-            next,
-            chunk,
-            is_refused: AtomicBool::new(false),
-            leaves_out,
-        })
-    }
-
-    /// Whether the commands store all items; otherwise two of a bucket may have one identity.
-    pub(super) fn is_planned(&self) -> bool {
-        self.commands.is_some()
-    }
-
     async fn write(&self, session: &mut ClientSession) -> Result<()> {
         // This comes first, so that buckets which an earlier attempt or call has just committed are
         // recognised as its own.
