@@ -37,7 +37,6 @@ pub(crate) struct FoundItems<T: Bucket> {
 impl<T: Bucket> FoundItems<T> {
     /// Reads a bucket with the items, and the others only if the bucket stores totals of all items.
     pub(super) fn read(reader: &Reader, row: &RawDocumentBuf, keeps_summary: bool) -> Result<Self> {
-        let bucket = row.get_str("_id").unwrap_or_default().to_owned();
         let read = bytes::read::<StoredBucket<T, RawBson>>(row.as_bytes())
             .map_err(|error| reader.target().unreadable(row, error))?;
         if !read.is_of(&reader.scope) {
@@ -45,14 +44,14 @@ impl<T: Bucket> FoundItems<T> {
         }
         let field = |name| row.get(name).ok()?.and_then(|it| Bson::try_from(it).ok());
         let at = match field(T::SPEC.count) {
-            Some(Bson::Array(several)) => several.iter().filter_map(whole).collect(),
-            one => Vec::from_iter(one.as_ref().and_then(whole)),
+            Some(Bson::Array(several)) => several,
+            one => Vec::from_iter(one),
         };
-        let at = at.into_iter().filter_map(|at| usize::try_from(at).ok());
+        let at = at.iter().filter_map(|at| usize::try_from(whole(at)?).ok());
         let at = Vec::from_iter(at);
         let length = field(ROW_LENGTH).as_ref().and_then(whole);
         let oversize = field(OVERSIZE).as_ref().and_then(whole).unwrap_or(0);
-        let (key, elements) = (read.key, read.elements);
+        let (bucket, key, elements) = (read.id, read.key, read.elements);
         let (stored, items) = match keeps_summary {
             true => {
                 let items = elements.iter().map(|element| {

@@ -118,9 +118,7 @@ impl<T: Bucket> Editor<T> {
         };
         let found = self.reader.target().pipeline(pipeline).read_latest();
         let found: Vec<RawDocumentBuf> = found.rows(session).await?;
-        let first = found.first();
-        first
-            .map(|row| FoundItems::read(&self.reader, row, Self::KEEPS_SUMMARY))
-            .transpose()
+        let read = |row| FoundItems::read(&self.reader, row, Self::KEEPS_SUMMARY);
+        found.first().map(read).transpose()
     }
 }

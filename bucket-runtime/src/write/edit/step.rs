@@ -1,5 +1,7 @@
 //! The update that changes items of a bucket, planned from what was read.
 
+use std::mem;
+
 use bucket_core::{
     error::Kind,
     protocol::{
@@ -100,14 +102,10 @@ impl<T: Bucket> Editor<T> {
         found: &mut FoundItems<T>,
         element: &Bson,
     ) -> Result<Planned<(T, bool)>> {
-        let new = self.read_back(found.key.clone(), element)?;
-        let mut new = Some(new);
+        let key = found.key.clone();
         self.replace_each(found, |item, _| {
-            self.change_item(item, &mut |item| {
-                if let Some(new) = new.take() {
-                    *item = new;
-                }
-            })?;
+            let mut new = self.read_back(key.clone(), element)?;
+            self.change_item(item, &mut |item| mem::swap(item, &mut new))?;
             // Not the item that was read back: its fields may be written with other types.
             Ok(element.clone())
         })
