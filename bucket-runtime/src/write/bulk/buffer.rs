@@ -3,10 +3,7 @@
 use std::{collections::HashMap, mem, sync::Arc};
 
 use bucket_core::server::call;
-use tokio::{
-    sync::mpsc,
-    task::{JoinError, JoinSet},
-};
+use tokio::{sync::mpsc, task::JoinSet};
 
 use super::{OnProgress, check, load::Load, sizes::Sizes};
 use crate::{
@@ -104,11 +101,7 @@ impl LoadBuffer {
         while let Some(stored) = reports.recv().await {
             progress(stored);
         }
-        while let Some(ended) = parts.join_next().await {
-            if let Err(Ok(panic)) = ended.map_err(JoinError::try_into_panic) {
-                std::panic::resume_unwind(panic);
-            }
-        }
+        parts.join_all().await;
         self.load.take_refused()
     }
 

@@ -164,15 +164,6 @@ impl<K: Clone + Send + 'static> Queue<K> {
 }
 
 impl<K> QueueState<K> {
-    /// How many items of a key wait, and the bytes of the first one.
-    fn waiting(&self, prefix: &str) -> (usize, usize) {
-        let Some(KeyQueue { waiting, .. }) = self.key_queues.get(prefix) else {
-            return (0, 0);
-        };
-        let first = waiting.front();
-        (waiting.len(), first.map_or(0, |(_, entry)| entry.size))
-    }
-
     /// Whether this many workers would have enough to send.
     fn is_worth(&self, workers: usize) -> bool {
         let least = match workers <= EAGER_WORKERS {
@@ -229,7 +220,11 @@ impl<K: Clone + Send + 'static> Worker<K> {
             let Some(prefix) = state.ready.pop_front() else {
                 break;
             };
-            let (waiting, first_bytes) = state.waiting(&prefix);
+            let Some(KeyQueue { waiting, .. }) = state.key_queues.get(&prefix) else {
+                continue;
+            };
+            let first_bytes = waiting.front().map_or(0, |(_, entry)| entry.size);
+            let waiting = waiting.len();
             if waiting > 1 && !(taken.is_empty() && passed.is_empty()) {
                 passed.push_back(prefix);
                 continue;
