@@ -209,7 +209,11 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
             }
             is_over = !is_full || buffer.is_over();
         }
-        AppendManyError::unless_empty(buffer.load.stored(), failed)
+        let stored = buffer.load.stored();
+        match failed.is_empty() {
+            true => Ok(stored),
+            false => Err(AppendManyError { stored, failed }),
+        }
     }
 
     async fn execute_in(self, session: &mut ClientSession) -> Result<u64, AppendManyError<T>> {

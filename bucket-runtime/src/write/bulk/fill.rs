@@ -10,12 +10,8 @@ use crate::write::engine::{Batch, COMMAND_BYTES, Carried, NewestBucket, SendMode
 /// it is answered, and larger commands are no faster.
 const BUCKETS_PER_COMMAND: usize = 250;
 
-/// A statement that fills the open bucket of a key.
-struct Fill<'k> {
-    key_items: &'k mut KeyItems,
-    batch: Batch<()>,
-    carried: Carried,
-}
+/// A key whose open bucket is filled, with what a statement carries of a batch.
+type Fill<'k> = (&'k mut KeyItems, Batch<()>, Carried);
 
 impl Load {
     /// Fills the open buckets.
@@ -52,11 +48,7 @@ impl Load {
                         break;
                     }
                     updates.push(update);
-                    fills.push(Fill {
-                        key_items,
-                        batch,
-                        carried,
-                    });
+                    fills.push((key_items, batch, carried));
                 }
             }
             if fills.is_empty() || self.given_up().is_some() {
@@ -77,10 +69,7 @@ impl Load {
             }
             Err(error) => error,
         };
-        for Fill {
-            key_items, carried, ..
-        } in fills
-        {
+        for (key_items, _, carried) in fills {
             if error.is_refusal() {
                 // One item is too large for any command. The append protocol finds out which.
                 key_items.newest_bucket = NewestBucket::MustRead;
@@ -97,11 +86,7 @@ impl Load {
 
     /// Records the answer to one statement.
     async fn note_fill(&self, fill: Fill<'_>, result: Result<(), DriverError>) {
-        let Fill {
-            key_items,
-            mut batch,
-            carried,
-        } = fill;
+        let (key_items, mut batch, carried) = fill;
         let items = carried.items;
         let noted = (self.engine).note_outcome(&mut batch, carried, result.map(|()| true));
         let is_stored = batch.done.len() == items;
