@@ -94,7 +94,13 @@ impl<T: Bucket> Buckets<T> {
     /// # }
     /// ```
     pub fn append_stream<'i>(&self, items: impl Stream<Item = T> + Send + 'i) -> AppendMany<'i, T> {
-        AppendMany::new(self.writer.engine.clone(), items)
+        AppendMany {
+            engine: self.engine(),
+            items: Box::pin(items),
+            buffer: DEFAULT_BUFFER,
+            progress: Box::new(|_| ()),
+            session: None,
+        }
     }
 }
 
@@ -118,16 +124,6 @@ pub struct AppendMany<'i, T> {
 type OnProgress<'p> = Box<dyn FnMut(u64) + Send + 'p>;
 
 impl<'i, T: Bucket> AppendMany<'i, T> {
-    pub(crate) fn new(engine: Engine, items: impl Stream<Item = T> + Send + 'i) -> Self {
-        Self {
-            engine,
-            items: Box::pin(items),
-            buffer: DEFAULT_BUFFER,
-            progress: Box::new(|_| ()),
-            session: None,
-        }
-    }
-
     /// How many bytes of memory the buffered items take at most before they are sent; the default
     /// is 128 MiB. With a larger buffer, the buckets that are written whole are fuller. The
     /// commands in flight take more: there are up to four, each with at most 8 MiB of items.

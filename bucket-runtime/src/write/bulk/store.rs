@@ -185,9 +185,7 @@ impl Load {
     ) {
         let PlannedBuckets { keys, buckets } = planned;
         let key_items = &mut keys[at];
-        let first = bucket.indexes.first();
-        let opening_id = first.and_then(|first| key_items.opening_id(*first));
-        let opening_id = opening_id.unwrap_or_default();
+        let opening_id = key_items.opening_id(bucket.indexes[0]).unwrap_or_default();
         buckets.push_front((at, bucket));
         let moment = KeyScope::ids_of_moment(&opening_id);
         let last = (self.engine.server).last_id(&key_items.scope, moment, None);

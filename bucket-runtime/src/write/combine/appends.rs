@@ -65,13 +65,10 @@ impl SendWaiting for Engine {
 impl KeyAppends {
     fn new(mut in_flight: InFlight<CombinedKey>, engine: &Engine) -> Self {
         let items = mem::take(&mut in_flight.items);
-        let CombinedKey {
-            scope,
-            newest_bucket,
-        } = &mut in_flight.key;
-        let mut batch = Batch::with_owners(scope.clone().by(engine.open), items);
+        let key = &mut in_flight.key;
+        let mut batch = Batch::with_owners(key.scope.clone().by(engine.open), items);
         batch.is_unordered = true;
-        batch.go_on_from(mem::replace(newest_bucket, NewestBucket::Unknown));
+        batch.go_on_from(mem::replace(&mut key.newest_bucket, NewestBucket::Unknown));
         engine.recall(&mut batch, false);
         in_flight.put_back(batch.split_off_partial_bucket());
         Self { batch, in_flight }

@@ -285,18 +285,13 @@ impl<K> Drop for Worker<K> {
 
 impl<K: Clone> Drop for InFlight<K> {
     fn drop(&mut self) {
-        let mut state = self.queue.lock();
-        let QueueState {
-            key_queues, ready, ..
-        } = &mut *state;
-        let Some(key_queue) = key_queues.get_mut(&self.prefix) else {
-            return;
-        };
-        if key_queue.waiting.is_empty() {
-            key_queues.remove(&self.prefix);
-        } else {
-            key_queue.key.clone_from(&self.key);
-            ready.push_back(self.prefix.clone());
+        let state = &mut *self.queue.lock();
+        match state.key_queues.get_mut(&self.prefix) {
+            Some(key_queue) if !key_queue.waiting.is_empty() => {
+                key_queue.key.clone_from(&self.key);
+                state.ready.push_back(self.prefix.clone());
+            }
+            _ => drop(state.key_queues.remove(&self.prefix)),
         }
     }
 }
