@@ -118,7 +118,9 @@ impl<T: Bucket> ImportPass<T> {
         on_unreadable: &mut Option<OnUnreadable<'_>>,
     ) -> Result<()> {
         let engine = self.transfer.engine.clone();
-        engine.check_index().await?;
+        // Inserts of whole buckets name no index, and would not notice that it is missing.
+        let tried = engine.server.try_hint(engine.open.name).await;
+        tried.map_err(|error| engine.server.target().write_error(error))?;
         let mut rows = self.rows(order).await?;
         if !self.is_begun {
             self.transfer.begin().await?;

@@ -150,13 +150,6 @@ impl Engine {
         Ok(())
     }
 
-    /// An error unless the open index is there, for what inserts whole buckets, which name no
-    /// index. One round trip.
-    pub async fn check_index(&self) -> Result<()> {
-        let tried = self.server.try_hint(self.open.name).await;
-        tried.map_err(|error| self.server.target().write_error(error))
-    }
-
     /// Sends the next statements, and takes out of the batch what they stored.
     async fn send<W: Sync>(
         &self,

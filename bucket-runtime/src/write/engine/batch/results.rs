@@ -77,9 +77,7 @@ impl<W> Batch<W> {
 
     /// Removes the items that are not stored, and returns their owners.
     pub(crate) fn take_owners(&mut self) -> impl Iterator<Item = W> {
-        mem::take(&mut self.entries)
-            .into_iter()
-            .map(|(owner, _)| owner)
+        self.entries.drain(..).map(|(owner, _)| owner)
     }
 
     /// The entries that are not stored, with their owners.
