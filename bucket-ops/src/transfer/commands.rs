@@ -1,16 +1,16 @@
 //! The commands that store items of many keys in a collection to which nobody else writes.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use bucket_core::{
     protocol::{
-        command::{IndexedScope, Update, identity},
+        command::{IndexedScope, Update, twins},
         newest_bucket::NewestBucket,
         next_id::next_id,
         pack::packs,
         whole_bucket::{Summary, WholeBucket},
     },
-    value::{element::raw, number::comparable},
+    value::element::raw,
 };
 use bucket_runtime::{
     __ops::{Batch, COMMAND_BYTES, Engine, Entry},
@@ -92,7 +92,11 @@ impl Commands {
         for (n, pack) in packs.iter().enumerate() {
             let entries;
             (entries, rest) = rest.split_at(pack.len);
-            if has_twins(scope, entries) {
+            let elements = Vec::from_iter(entries.iter().map(|entry| &entry.element));
+            // The unique index compares only items of different buckets.
+            if let Some(field) = scope.spec.unique
+                && twins(field, elements.iter().copied()).next().is_some()
+            {
                 return None;
             }
             let opening_id = entries.first()?.opening_id.as_deref();
@@ -105,7 +109,7 @@ impl Commands {
                 scope,
                 id: &id,
                 count: entries.len(),
-                elements: Vec::from_iter(entries.iter().map(|entry| &entry.element)),
+                elements,
                 summary: Summary::of(scope.spec, times, rolled)?,
                 oversize: pack.oversize,
                 sealed: !is_last && entries.len() < scope.open.capacity as usize,
@@ -115,17 +119,4 @@ impl Commands {
         }
         Some(())
     }
-}
-
-/// Whether two items of a bucket have the same identity: the unique index compares only items of
-/// different buckets.
-fn has_twins(scope: &IndexedScope, entries: &[Entry]) -> bool {
-    let Some(field) = scope.spec.unique else {
-        return false;
-    };
-    let mut identities = HashSet::new();
-    let mut found = entries
-        .iter()
-        .filter_map(|entry| identity(field, &entry.element));
-    found.any(|identity| !identities.insert(comparable(identity)))
 }

@@ -89,7 +89,7 @@ impl KeyItems {
 
     /// Whether two items of a bucket have the same identity: the unique index compares only items
     /// of different buckets.
-    pub(super) fn has_twins(&self, indexes: &[usize]) -> bool {
+    fn has_twins(&self, indexes: &[usize]) -> bool {
         let Some(field) = self.scope.spec.unique else {
             return false;
         };
