@@ -15,7 +15,7 @@ use super::{
     plan::{PlannedBucket, PlannedBuckets},
     store::DOCUMENTS_PER_COMMAND,
 };
-use crate::write::engine::{COMMAND_BYTES, NewestBucket};
+use crate::write::engine::COMMAND_BYTES;
 
 impl PlannedBuckets<'_> {
     /// The first buckets as documents, as many as fit into one command; none if the first one
@@ -34,7 +34,6 @@ impl PlannedBuckets<'_> {
                     if bytes > COMMAND_BYTES && bytes != size {
                         break;
                     }
-                    key_items.note_oversize(bucket);
                     documents.push(document);
                 }
                 None if self.cut(n).is_some() => {}
@@ -132,14 +131,5 @@ impl KeyItems {
             Some(budget) => budget.is_document(size, bucket.sealed),
         };
         fits.then_some(document)
-    }
-
-    /// Records how large the last bucket's items are, for items that are added to it later.
-    fn note_oversize(&mut self, bucket: &PlannedBucket) {
-        if let NewestBucket::Open { id, oversize, .. } = &mut self.newest_bucket
-            && *id == bucket.id
-        {
-            *oversize = bucket.oversize;
-        }
     }
 }

@@ -77,10 +77,6 @@ impl KeyItems {
                 oversize: 0,
             })
             .collect();
-        if let Some(last) = buckets.last() {
-            let room = capacity - last.indexes.len();
-            self.newest_bucket = NewestBucket::with_room(&last.id, room, 0);
-        }
         if is_last_first {
             buckets.rotate_right(1);
         }

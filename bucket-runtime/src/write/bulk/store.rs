@@ -111,8 +111,18 @@ impl Load {
             }
         };
         let stored = results.iter().take_while(|result| result.is_ok()).count();
-        let buckets = planned.buckets.drain(..stored);
-        self.record_stored(buckets.map(|(_, bucket)| bucket.indexes.len()).sum());
+        let mut items = 0;
+        for (at, bucket) in planned.buckets.drain(..stored) {
+            items += bucket.indexes.len();
+            let key_items = &mut planned.keys[at];
+            let room = key_items.capacity() - bucket.indexes.len();
+            // An item that is pushed afterwards goes there.
+            if room > 0 && !bucket.sealed {
+                key_items.newest_bucket =
+                    NewestBucket::with_room(&bucket.id, room, bucket.oversize);
+            }
+        }
+        self.record_stored(items);
         if let Some(Err(error)) = results.into_iter().nth(stored)
             && let Some((at, bucket)) = planned.buckets.pop_front()
         {
@@ -171,8 +181,9 @@ impl Load {
         if planned.keys[at].scope.spec.id.ordinal.counts() {
             planned.take_back_next_of(at);
         }
-        self.append(planned.keys[at].with_items(bucket.indexes))
-            .await;
+        let key_items = &mut planned.keys[at];
+        key_items.newest_bucket = NewestBucket::MustRead;
+        self.append(key_items.with_items(bucket.indexes)).await;
     }
 
     /// Puts a bucket back whose id is taken by another bucket of the same moment. The later ids of
@@ -198,7 +209,6 @@ impl Load {
         for (_, bucket) in of_moment {
             match id::next_suffix(&opening_id, last.as_deref()) {
                 Ok(Some(id)) => {
-                    key_items.newest_bucket.rename(&bucket.id, &id);
                     bucket.id.clone_from(&id);
                     last = Some(id);
                 }
