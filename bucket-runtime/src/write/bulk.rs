@@ -203,7 +203,7 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
                 }
                 index += 1;
             }
-            is_over = !is_full || buffer.is_over();
+            is_over = !is_full || buffer.load.is_over();
         }
         let stored = buffer.load.stored();
         match failed.is_empty() {

@@ -27,8 +27,6 @@ pub(super) struct LoadBuffer {
     /// About how much memory the items take, and how much they may take.
     bytes: usize,
     max_bytes: usize,
-    /// How many items may fail before no further ones are taken.
-    max_failed: usize,
     sizes: Sizes,
     /// A buffer for the prefix that looks up the next item's key.
     prefix: String,
@@ -39,6 +37,7 @@ impl LoadBuffer {
         Self {
             load: Load {
                 engine,
+                max_failed,
                 state: Arc::default(),
                 reports: None,
             },
@@ -46,7 +45,6 @@ impl LoadBuffer {
             places: HashMap::new(),
             bytes: 0,
             max_bytes,
-            max_failed,
             sizes: Sizes::default(),
             prefix: String::new(),
         }
@@ -57,7 +55,7 @@ impl LoadBuffer {
         if let Err(error) = check(&self.load.engine, item) {
             self.load.record_refused([index], &error);
             // Checking this for every item would take as long as all other work here.
-            return self.is_over();
+            return self.load.is_over();
         }
         self.bytes += self.sizes.estimate(item);
         self.prefix.clear();
@@ -71,11 +69,6 @@ impl LoadBuffer {
             self.keys.push(vec![index]);
         }
         self.bytes >= self.max_bytes
-    }
-
-    /// Whether to take no further items.
-    pub(super) fn is_over(&self) -> bool {
-        self.load.is_over(self.max_failed)
     }
 
     /// Sends everything that is buffered, and returns why items were not stored, by their indexes.

@@ -9,7 +9,7 @@ use bucket_core::{
         query::{Query, compare_id},
         time_bounds::TimeBounds,
     },
-    schema::{key::Key, spec::BucketSpec},
+    schema::key::Key,
     server::{read::cursor::id_of, target::Target},
     value::{bytes, number::whole},
 };
@@ -48,9 +48,6 @@ pub(crate) struct Sweep<'s, T> {
 }
 
 impl<'s, T: Bucket> Sweep<'s, T> {
-    /// The spec as a `static`: in generic code, promotion alone does not provide one.
-    const SPEC: &'static BucketSpec = &T::SPEC;
-
     pub(crate) fn new(
         engine: Engine,
         scope: Option<KeyScope>,
@@ -113,7 +110,7 @@ impl<'s, T: Bucket> Sweep<'s, T> {
 
     /// Deletes the buckets of windows in which every item matches, if the filter alone proves it.
     async fn drop_whole_windows(&mut self) -> Result<()> {
-        let Some(windows) = TimeBounds::whole_windows(&self.query.filter, Self::SPEC) else {
+        let Some(windows) = TimeBounds::whole_windows(&self.query.filter, Editor::<T>::SPEC) else {
             return Ok(());
         };
         self.listing.only = Some(windows);
@@ -135,10 +132,10 @@ impl<'s, T: Bucket> Sweep<'s, T> {
         let Listing { only, after, .. } = &self.listing;
         let after = after
             .clone()
-            .map(|after| compare_id(Self::SPEC, "$gt", after));
+            .map(|after| compare_id(Editor::<T>::SPEC, "$gt", after));
         let further = Vec::from_iter(only.clone().into_iter().chain(after));
         let (query, scope) = (&self.query, self.scope.as_ref());
-        let pipeline = query.next_buckets(Self::SPEC, scope, &further, BUCKETS_PER_LISTING);
+        let pipeline = query.next_buckets(Editor::<T>::SPEC, scope, &further, BUCKETS_PER_LISTING);
         let target = self.engine.server.target_of_any(scope);
         let found = target.pipeline(pipeline).read_latest();
         let found: Vec<RawDocumentBuf> = found.rows(self.settings.session.as_deref_mut()).await?;
@@ -157,7 +154,7 @@ impl<'s, T: Bucket> Sweep<'s, T> {
     fn read_listed(&self, row: &RawDocumentBuf) -> Result<(String, IndexedScope)> {
         let bucket = bytes::read::<StoredBucket<T, IgnoredAny>>(row.as_bytes());
         let bucket = bucket.map_err(|error| self.target().unreadable(row, error))?;
-        let scope = KeyScope::new(Self::SPEC, T::Key::parts(bucket.key.borrowed()));
+        let scope = KeyScope::new(Editor::<T>::SPEC, T::Key::parts(bucket.key.borrowed()));
         let asked = self.scope.as_ref().unwrap_or(&scope);
         match bucket.is_of(asked) {
             true => Ok((bucket.id, scope.by(self.engine.open))),
