@@ -29,17 +29,14 @@ pub(super) struct PlannedBuckets<'k> {
 }
 
 impl PlannedBuckets<'_> {
-    /// Puts a bucket's items back, with those of the key's next buckets.
-    pub(super) fn take_back(&mut self, at: usize, bucket: PlannedBucket) {
-        self.keys[at].take_back([bucket]);
-        self.take_back_next_of(at);
-    }
-
     /// Puts the items of the key's next buckets back.
-    pub(super) fn take_back_next_of(&mut self, at: usize) {
+    pub(super) fn take_back(&mut self, at: usize) {
         let next = self.buckets.iter().take_while(|(of, _)| *of == at).count();
         let next = self.buckets.drain(..next);
-        self.keys[at].take_back(next.map(|(_, bucket)| bucket));
+        let key_items = &mut self.keys[at];
+        (key_items.indexes).extend(next.flat_map(|(_, bucket)| bucket.indexes));
+        key_items.indexes.sort_unstable();
+        key_items.newest_bucket = NewestBucket::MustRead;
     }
 }
 
@@ -115,12 +112,5 @@ impl KeyItems {
             Some(id)
         });
         ids.collect()
-    }
-
-    /// Puts the items of unwritten buckets back, with everything after them.
-    pub(super) fn take_back(&mut self, buckets: impl IntoIterator<Item = PlannedBucket>) {
-        (self.indexes).extend(buckets.into_iter().flat_map(|bucket| bucket.indexes));
-        self.indexes.sort_unstable();
-        self.newest_bucket = NewestBucket::MustRead;
     }
 }

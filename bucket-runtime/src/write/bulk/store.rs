@@ -13,11 +13,7 @@ use bucket_core::{
 };
 use mongodb::error::Error as DriverError;
 
-use super::{
-    key_items::KeyItems,
-    load::Load,
-    plan::{PlannedBucket, PlannedBuckets},
-};
+use super::{key_items::KeyItems, load::Load, plan::PlannedBuckets};
 use crate::write::{engine::NewestBucket, item::UntypedItems};
 
 /// How many documents, or keys of a read, one command carries at most.
@@ -84,8 +80,8 @@ impl Load {
         while !planned.buckets.is_empty() && self.given_up().is_none() {
             self.insert(&mut planned).await;
         }
-        for (at, bucket) in planned.buckets {
-            planned.keys[at].take_back([bucket]);
+        while let Some((at, _)) = planned.buckets.front() {
+            planned.take_back(*at);
         }
     }
 
@@ -94,10 +90,7 @@ impl Load {
     async fn insert(&self, planned: &mut PlannedBuckets<'_>) {
         let documents = planned.next_documents();
         if documents.is_empty() {
-            if let Some((at, bucket)) = planned.buckets.pop_front() {
-                self.append_bucket(planned, at, bucket).await;
-            }
-            return;
+            return self.append_bucket(planned).await;
         }
         let results = match self.engine.server.insert_all(&documents, true).await {
             Ok(results) => results,
@@ -123,29 +116,22 @@ impl Load {
             }
         }
         self.record_stored(items);
-        if let Some(Err(error)) = results.into_iter().nth(stored)
-            && let Some((at, bucket)) = planned.buckets.pop_front()
-        {
-            self.handle_refusal(planned, at, bucket, error).await;
+        if let Some(Err(error)) = results.into_iter().nth(stored) {
+            self.handle_refusal(planned, error).await;
         }
     }
 
-    /// Decides how a refused bucket's items are stored.
-    async fn handle_refusal(
-        &self,
-        planned: &mut PlannedBuckets<'_>,
-        at: usize,
-        bucket: PlannedBucket,
-        error: DriverError,
-    ) {
+    /// Decides how the items of the next bucket are stored, which was refused.
+    async fn handle_refusal(&self, planned: &mut PlannedBuckets<'_>, error: DriverError) {
+        let (at, _) = planned.buckets[0];
         let spec = planned.keys[at].scope.spec;
         match (duplicate_index(&error), spec.id.ordinal) {
             (Some("_id_"), Ordinal::Seconds | Ordinal::Millis) => {
-                self.rename_buckets(planned, at, bucket).await;
+                self.rename_buckets(planned).await;
             }
             // The window already has buckets, or another writer has opened one.
             (Some("_id_"), Ordinal::Window { .. }) => {
-                planned.take_back(at, bucket);
+                planned.take_back(at);
                 let key_items = &mut planned.keys[at];
                 match self.engine.server.last_bucket(&key_items.scope, None).await {
                     Ok(last) => key_items.newest_bucket = NewestBucket::from_last(last),
@@ -154,50 +140,46 @@ impl Load {
             }
             // Some item is already there. The append protocol looks up which ones.
             (Some(UNIQUE_INDEX), _) if spec.unique.is_some() => {
-                planned.take_back(at, bucket);
+                planned.take_back(at);
                 self.append(planned.keys[at].take_all()).await;
             }
             // Another writer has opened a bucket.
-            (Some("_id_" | OPEN_INDEX), _) => planned.take_back(at, bucket),
+            (Some("_id_" | OPEN_INDEX), _) => planned.take_back(at),
             // The bucket may be stored, so it must not be sent again.
             _ if maybe_stored(&error, self.engine.server.may_be_sharded()) => {
                 let target = self.engine.target_of(&planned.keys[at].scope);
                 let error = target.write_error(error);
-                self.record_refused(bucket.indexes, &error);
+                let refused = planned.buckets.pop_front();
+                let refused = refused.into_iter().flat_map(|(_, bucket)| bucket.indexes);
+                self.record_refused(refused, &error);
                 self.give_up(&error);
             }
-            _ => self.append_bucket(planned, at, bucket).await,
+            _ => self.append_bucket(planned).await,
         }
     }
 
-    /// Leaves a bucket that cannot be written as a whole to the append protocol, which finds the
-    /// item that causes the refusal. Without that item, the others leave room for later ones.
-    async fn append_bucket(
-        &self,
-        planned: &mut PlannedBuckets<'_>,
-        at: usize,
-        bucket: PlannedBucket,
-    ) {
+    /// Leaves the next bucket, which cannot be written as a whole, to the append protocol. That one
+    /// finds the item that causes the refusal. Without that item, the others leave room for later
+    /// ones.
+    async fn append_bucket(&self, planned: &mut PlannedBuckets<'_>) {
+        let Some((at, bucket)) = planned.buckets.pop_front() else {
+            return;
+        };
         if planned.keys[at].scope.spec.id.ordinal.counts() {
-            planned.take_back_next_of(at);
+            planned.take_back(at);
         }
         let key_items = &mut planned.keys[at];
         key_items.newest_bucket = NewestBucket::MustRead;
         self.append(key_items.with_items(bucket.indexes)).await;
     }
 
-    /// Puts a bucket back whose id is taken by another bucket of the same moment. The later ids of
-    /// that moment count on from there.
-    async fn rename_buckets(
-        &self,
-        planned: &mut PlannedBuckets<'_>,
-        at: usize,
-        bucket: PlannedBucket,
-    ) {
+    /// Renames the next bucket, whose id is taken by another bucket of the same moment. The later
+    /// ids of that moment count on from there.
+    async fn rename_buckets(&self, planned: &mut PlannedBuckets<'_>) {
         let PlannedBuckets { keys, buckets } = planned;
-        let key_items = &mut keys[at];
+        let (at, bucket) = &buckets[0];
+        let (at, key_items) = (*at, &keys[*at]);
         let opening_id = key_items.opening_id(bucket.indexes[0]).unwrap_or_default();
-        buckets.push_front((at, bucket));
         let moment = KeyScope::ids_of_moment(&opening_id);
         let last = (self.engine.server).last_id(&key_items.scope, moment, None);
         let mut last = match last.await {
