@@ -36,8 +36,8 @@ pub(super) struct StoreChunk {
     /// The state after the chunk.
     pub(super) next: Document,
     pub(super) chunk: Arc<Chunk>,
-    /// The commands that store all items, if they can be planned; otherwise two of a bucket may have
-    /// one identity.
+    /// The commands that store all items, if they can be planned; otherwise two of a bucket may
+    /// have one identity.
     pub(super) commands: Option<Commands>,
     /// Whether the server refused the commands: somebody else writes to the collection, or the
     /// items of one moment have filled buckets before. The next attempt leaves the items to the

@@ -85,8 +85,8 @@ impl<W> Batch<W> {
         self.entries.into_iter()
     }
 
-    /// Takes out the items that fill the open bucket, with the updates that do so in order, and that
-    /// seal the bucket if the next item needs more bytes than are left.
+    /// Takes out the items that fill the open bucket, with the updates that do so, in order, and
+    /// that seal the bucket if the next item needs more bytes than are left.
     pub fn take_fills(&mut self) -> Option<Vec<Update>> {
         let mut fills = Vec::new();
         while let NewestBucket::Open { .. } = self.newest_bucket
