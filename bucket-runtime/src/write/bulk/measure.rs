@@ -26,8 +26,7 @@ impl PlannedBuckets<'_> {
         while documents.len() < DOCUMENTS_PER_COMMAND.min(self.buckets.len()) {
             let n = documents.len();
             let (at, bucket) = &mut self.buckets[n];
-            let key_items = &mut self.keys[*at];
-            match key_items.document(bucket) {
+            match self.keys[*at].document(bucket) {
                 Some(document) => {
                     let size = document.as_bytes().len();
                     bytes += size;

@@ -11,10 +11,7 @@ use mongodb::{
     bson::{Document, RawDocumentBuf},
 };
 
-use super::{
-    found::FoundItems,
-    step::{Plan, Step},
-};
+use super::{found::FoundItems, step::Plan};
 use crate::{
     Bucket, Result,
     read::reader::Reader,
@@ -75,14 +72,11 @@ impl<T: Bucket> Editor<T> {
             let Some(change) = change else {
                 return Ok(output);
             };
-            let Step {
-                unchanged,
-                pipeline,
-                hint,
-            } = self.step(&mut found, change)?;
-            self.check_size(&unchanged, pipeline.as_deref().unwrap_or_default())?;
+            let step = self.step(&mut found, change)?;
+            let pipeline = step.pipeline.as_deref();
+            self.check_size(&step.unchanged, pipeline.unwrap_or_default())?;
             let (target, session) = (self.reader.target(), session.as_deref_mut());
-            let changed = target.change_read(unchanged, pipeline, hint, session);
+            let changed = target.change_read(step.unchanged, step.pipeline, step.hint, session);
             if changed.await? {
                 return Ok(output);
             }

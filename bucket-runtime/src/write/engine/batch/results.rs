@@ -21,7 +21,8 @@ impl<W> Batch<W> {
         (self.done).extend(stored.map(|(owner, _)| (owner, Appended::Stored)));
         self.newest_bucket = carried.after;
         self.retry_state.is_own = true;
-        self.retry_state.note_progress();
+        self.retry_state.tries = 0;
+        self.retry_state.has_lost = false;
     }
 
     /// The `unique` values of the items that one look-up covers.
