@@ -41,11 +41,6 @@ pub(super) struct Transfer<S> {
 }
 
 impl<S: Serialize + DeserializeOwned> Transfer<S> {
-    /// Records that the call has begun.
-    pub(super) async fn begin(&mut self) -> Result<()> {
-        self.record.begin(&self.state).await
-    }
-
     /// Stores a chunk, and the state after it.
     pub(super) async fn store(&mut self, chunk: Chunk, mut next: S) -> Result<()> {
         let mut chunk = Arc::new(chunk);

@@ -68,9 +68,7 @@ impl NewestBucket {
                 id,
                 room: match open.is_empty {
                     true => 0,
-                    false => (scope.open.capacity as usize)
-                        .saturating_sub(open.count)
-                        .max(1),
+                    false => scope.capacity().saturating_sub(open.count).max(1),
                 },
                 oversize: open.oversize,
             }),

@@ -123,7 +123,7 @@ impl<T: Bucket> ImportPass<T> {
         tried.map_err(|error| engine.server.target().write_error(error))?;
         let mut rows = self.rows(order).await?;
         if !self.is_begun {
-            self.transfer.begin().await?;
+            self.transfer.record.begin(&self.transfer.state).await?;
         }
         progress(self.progress());
         let mut next = self.transfer.state.clone();
@@ -136,7 +136,7 @@ impl<T: Bucket> ImportPass<T> {
                 continue;
             };
             // A chunk ends between two buckets, as far as the number of items tells.
-            if chunk.items_of(&scope) % scope.open.capacity as usize == 0 {
+            if chunk.items_of(&scope) % scope.capacity() == 0 {
                 if buckets == buckets_per_transaction() || bytes >= BYTES_PER_TRANSACTION {
                     let chunk = std::mem::take(&mut chunk);
                     self.transfer.store(chunk, next.clone()).await?;

@@ -117,7 +117,7 @@ pub(super) async fn begin(
         leave_out: None,
     };
     if !is_begun {
-        transfer.begin().await?;
+        transfer.record.begin(&transfer.state).await?;
     }
     Ok((transfer, events))
 }

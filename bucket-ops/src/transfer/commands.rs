@@ -112,7 +112,7 @@ impl Commands {
                 elements,
                 summary: Summary::of(scope.spec, times, rolled)?,
                 oversize: pack.oversize,
-                sealed: !is_last && entries.len() < scope.open.capacity as usize,
+                sealed: !is_last && entries.len() < scope.capacity(),
             };
             self.buckets.push(raw(&bucket).ok()?);
             ids.insert(opening_id, id);

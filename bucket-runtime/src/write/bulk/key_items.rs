@@ -35,10 +35,6 @@ impl KeyItems {
         }
     }
 
-    pub(super) fn capacity(&self) -> usize {
-        self.scope.open.capacity as usize
-    }
-
     /// Splits off the first items.
     pub(super) fn take_first(&mut self, items: usize) -> Self {
         let indexes = self.indexes.drain(..items).collect();

@@ -52,7 +52,7 @@ impl PlannedBuckets<'_> {
         let (at, whole) = self.buckets.get(n)?;
         let (at, key_items) = (*at, &self.keys[*at]);
         let budget = Budget::of(&key_items.scope)?;
-        let is_closed = whole.sealed || whole.indexes.len() == key_items.capacity();
+        let is_closed = whole.sealed || whole.indexes.len() == key_items.scope.capacity();
         if !is_closed || key_items.scope.spec.id.ordinal.counts() {
             return None;
         }
@@ -104,7 +104,7 @@ impl KeyItems {
             item.check_read_back(element).ok()?;
             oversize += budget.map_or(0, |budget| budget.oversize(element.value.len()));
         }
-        let takes_more = !bucket.sealed && items.len() < self.capacity();
+        let takes_more = !bucket.sealed && items.len() < self.scope.capacity();
         if takes_more {
             let takes_these = budget.is_none_or(|budget| budget.takes(oversize, 0));
             if !takes_these && items.len() > 1 {

@@ -49,7 +49,7 @@ impl KeyItems {
     /// time ordinal the last bucket is written first, with room left: while it is open no other can
     /// be opened, so everything that other writers append comes after it.
     pub(super) fn plan_buckets(&mut self) -> Option<Vec<PlannedBucket>> {
-        let capacity = self.capacity();
+        let capacity = self.scope.capacity();
         let is_last_first = !self.scope.spec.id.ordinal.counts() && capacity > 1;
         let ids = self.plan_ids()?;
         if (self.indexes.chunks(capacity)).any(|indexes| self.has_twins(indexes)) {
@@ -102,7 +102,7 @@ impl KeyItems {
         let last = last.filter(|_| self.scope.spec.id.ordinal.counts());
         // The last id of each moment or window, by the opening id, or of a numbered key.
         let mut planned = HashMap::new();
-        let buckets = self.indexes.chunks(self.capacity());
+        let buckets = self.indexes.chunks(self.scope.capacity());
         let ids = buckets.map(|indexes| {
             let opening_id = self.opening_id(indexes[0]);
             let last = planned.get(&opening_id).map(String::as_str).or(last);

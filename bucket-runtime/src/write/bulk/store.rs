@@ -108,7 +108,7 @@ impl Load {
         for (at, bucket) in planned.buckets.drain(..stored) {
             items += bucket.indexes.len();
             let key_items = &mut planned.keys[at];
-            let room = key_items.capacity() - bucket.indexes.len();
+            let room = key_items.scope.capacity() - bucket.indexes.len();
             // An item that is pushed afterwards goes there.
             if room > 0 && !bucket.sealed {
                 key_items.newest_bucket =

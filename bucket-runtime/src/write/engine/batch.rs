@@ -142,8 +142,8 @@ impl<W> Batch<W> {
             _ => 0,
         };
         let new = self.len().saturating_sub(room);
-        let partial = match new >= self.capacity() {
-            true => new % self.capacity(),
+        let partial = match new >= self.scope.capacity() {
+            true => new % self.scope.capacity(),
             false => 0,
         };
         self.entries.split_off(self.len() - partial).into_iter()
@@ -249,7 +249,7 @@ impl<W> Batch<W> {
 
     /// The newest bucket after one was opened with these items.
     fn opened(&self, id: &str, items: &AppendedItems) -> NewestBucket {
-        let room = self.capacity() - items.elements.len();
+        let room = self.scope.capacity() - items.elements.len();
         NewestBucket::with_room(id, room, items.oversize)
     }
 
@@ -331,16 +331,12 @@ impl<W> Batch<W> {
         }
     }
 
-    fn capacity(&self) -> usize {
-        self.scope.open.capacity as usize
-    }
-
     /// The most items that open a bucket: one less than its capacity, unless that is one.
     ///
     /// A bucket that is full from the start is not in the open index, so the server would accept it
     /// beside an open one; see [`new_buckets`](Self::new_buckets).
     pub(super) fn max_in_new_bucket(&self) -> usize {
-        (self.capacity() - 1).max(1)
+        (self.scope.capacity() - 1).max(1)
     }
 
     /// Whether an open bucket with this room and oversize takes the item.
