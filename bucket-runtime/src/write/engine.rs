@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 pub use self::batch::{Batch, COMMAND_BYTES};
 pub(crate) use self::batch::{Carried, SendMode};
-use self::{memory::Memory, open_locks::OpenLocks};
+use self::{memory::Memory, open_locks::OpenLocks, retry_state::RetryState};
 pub(crate) use crate::write::item::Entry;
 use crate::{Result, write::appended::Appended};
 
@@ -124,7 +124,14 @@ impl Engine {
         let before = batch.len();
         while batch.len() == before {
             batch.retry_state.failed_entries = 0..before;
-            self.begin_try(batch).await?;
+            let RetryState {
+                tries, last_trip, ..
+            } = batch.retry_state;
+            if tries == TRIES {
+                return Err(self.target_of(&batch.scope).error(Kind::Contended(TRIES)));
+            }
+            pause_after(tries, last_trip).await;
+            batch.retry_state.tries += 1;
             self.find_present(batch, session.as_deref_mut()).await?;
             if batch.len() < before {
                 break;
@@ -136,17 +143,6 @@ impl Engine {
             batch.retry_state.last_trip = began.elapsed();
             sent?;
         }
-        Ok(())
-    }
-
-    /// Waits as long as other writers require before the next try.
-    async fn begin_try<W>(&self, batch: &mut Batch<W>) -> Result<()> {
-        let (scope, retry_state) = (&batch.scope, &mut batch.retry_state);
-        if retry_state.tries == TRIES {
-            return Err(self.target_of(scope).error(Kind::Contended(TRIES)));
-        }
-        pause_after(retry_state.tries, retry_state.last_trip).await;
-        retry_state.tries += 1;
         Ok(())
     }
 

@@ -91,10 +91,8 @@ impl Attempt for LoadInSession {
             for (scope, entries) in self.keys.values() {
                 let mut batch = Batch::new(scope.clone(), entries.iter().cloned());
                 self.engine.append(&mut batch, Some(&mut *session)).await?;
-                let answers = batch.done.iter().map(|(_, appended)| appended);
-                stored += answers
-                    .filter(|answer| **answer == Appended::Stored)
-                    .count();
+                let done = batch.done.iter();
+                stored += done.filter(|done| done.1 == Appended::Stored).count();
             }
             Ok(stored as u64)
         })
