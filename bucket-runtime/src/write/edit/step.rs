@@ -248,11 +248,10 @@ impl<T: Bucket> Editor<T> {
 
     /// How many bytes the matches take beyond their shares.
     fn matches_oversize(&self, found: &FoundItems<T>) -> i64 {
-        let oversize = self.budget(found).map(|budget| {
+        self.budget(found).map_or(0, |budget| {
             let sizes = (0..found.len()).map(|n| size(found.element(n)));
             sizes.map(|size| budget.oversize(size)).sum()
-        });
-        oversize.unwrap_or_default()
+        })
     }
 
     /// The item with this element, as it will be read.
@@ -276,14 +275,12 @@ impl<T: Bucket> Editor<T> {
         let items = &found.items;
         // Without items, a time that any item will be newer than. Until then the server may remove
         // the bucket.
-        let time =
-            |item: &Result<T, _>| item.as_ref().map_or_else(|time| *time, |item| item.time());
-        let newest = || items.iter().filter_map(time).max();
-        let newest = || newest().unwrap_or_else(|| before_all_windows(0));
+        let time = |item: &Result<T, _>| item.as_ref().map_or_else(|time| *time, Bucket::time);
+        let newest = items.iter().filter_map(time).max();
         KeptFields {
             grown,
             totals: Totals::of(Self::SPEC, items.iter().flatten().map(T::rollup_values)),
-            newest: T::SPEC.expire_after.map(|_| newest()),
+            newest: (T::SPEC.expire_after).map(|_| newest.unwrap_or_else(|| before_all_windows(0))),
         }
     }
 }

@@ -137,7 +137,7 @@ impl ParentEditor {
         let scope = &self.parent.scope;
         let (mut grown, mut largest) = (0, 0);
         let pipeline = match change {
-            ItemChange::Removed { .. } => scope.take_out(&found.places),
+            ItemChange::Removed => scope.take_out(&found.places),
             ItemChange::Replaced(elements) => {
                 let after = elements.iter().map(value_size);
                 largest = after.clone().max().unwrap_or_default();
