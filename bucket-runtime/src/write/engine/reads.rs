@@ -85,7 +85,7 @@ impl Engine {
         if !is_numbered && !batch.retry_state.has_lost && session.is_none() {
             let last = server.last_bucket(scope, None).await?;
             return Ok(match NewestBucket::from_last(last) {
-                // It does not tell the last id of the item's moment.
+                // That bucket does not tell the last id of the item's moment.
                 NewestBucket::Closed { last: Some(last) } if batch.is_before(&last) => {
                     NewestBucket::NoneOpen
                 }
