@@ -67,6 +67,11 @@ async fn round<T: Bucket>(server: &Server) -> Result<bool> {
     if matches!((&ours[..], &others[..]), ([(_, false)], [])) {
         return Ok(true);
     }
+    bucket_core::reached!(
+        "a change of the capacity: {} own indexes, {} others",
+        ours.len(),
+        others.len()
+    );
     let new = OpenIndex::changed_to(spec.capacity);
     let new = ours.first().map_or(new, |(index, _)| *index);
     // Of an interrupted change the former capacity may be unknown.

@@ -16,7 +16,7 @@
 //! `import_flat` reads its chunks from the sorted flat documents (`import_flat/pass.rs`),
 //! and for both calls `transfer/store.rs` is the transaction. Nobody else writes to these
 //! keys, so one look at them is enough to plan what a chunk stores: one command that fills open
-//! buckets, and one with whole buckets (`write/bulk/commands.rs`). Of a key that an import begins
+//! buckets, and one with whole buckets (`transfer/commands.rs`). Of a key that an import begins
 //! nothing is there, so it is not looked at; the transaction checks that. If the server refuses the
 //! commands after all, or an item has no place in a whole bucket, the append protocol stores the
 //! items. The step in the record lets one of several calls advance; the others resume from what it

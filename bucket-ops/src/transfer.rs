@@ -6,26 +6,24 @@
 //! wherever a call is interrupted.
 
 mod chunk;
+mod commands;
 mod identities;
 mod record;
 mod store;
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::AtomicBool};
 
 use bucket_core::{error::Kind, server::transaction};
-use bucket_runtime::{
-    __ops::{Engine, KeyItems},
-    Result,
-};
+use bucket_runtime::{__ops::Engine, Result};
 use serde::{Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
 
-use self::store::StoreChunk;
 pub(super) use self::{
     chunk::Chunk,
     record::{RECORDS, Record, Resumptions},
     store::refuse_keys,
 };
+use self::{chunk::ChunkKey, commands::Commands, store::StoreChunk};
 
 /// How often a chunk is planned again without the items whose identities are there already. Others
 /// may write them meanwhile.
@@ -43,27 +41,28 @@ pub(super) struct Transfer<S> {
 }
 
 impl<S: Serialize + DeserializeOwned> Transfer<S> {
-    /// Records that the call has begun.
-    pub(super) async fn begin(&mut self) -> Result<()> {
-        self.record.begin(&self.state).await
-    }
-
     /// Stores a chunk, and the state after it.
-    pub(super) async fn store(&mut self, mut chunk: Chunk, mut next: S) -> Result<()> {
-        let mut keys = chunk.take_keys();
-        let chunk = Arc::new(chunk);
+    pub(super) async fn store(&mut self, chunk: Chunk, mut next: S) -> Result<()> {
+        let mut chunk = Arc::new(chunk);
         for round in 0.. {
             if let Some(leave_out) = self.leave_out.filter(|_| round > 0) {
-                let left_out = identities::leave_out_present(&self.engine.server, &mut keys);
+                let keys = &mut Arc::make_mut(&mut chunk).keys;
+                let left_out = identities::leave_out_present(&self.engine.server, keys);
                 leave_out(&mut next, left_out.await?);
             }
-            let state = record::document(&self.engine.server, &next)?;
-            let is_unique = |key_items: &KeyItems| key_items.scope.spec.unique.is_some();
-            let is_unique = keys.first().is_some_and(is_unique);
+            let is_unique = |key: &ChunkKey| key.scope.spec.unique.is_some();
+            let is_unique = chunk.keys.first().is_some_and(is_unique);
             let leaves_out = self.leave_out.is_some() && is_unique && round < ROUNDS;
-            let of_round = (keys.clone(), Arc::clone(&chunk));
-            let store = StoreChunk::plan(self, of_round, state, leaves_out).await?;
-            if leaves_out && round == 0 && !store.is_planned() {
+            let store = StoreChunk {
+                engine: self.engine.clone(),
+                record: self.record.clone(),
+                next: record::document(&self.engine.server, &next)?,
+                chunk: Arc::clone(&chunk),
+                commands: Commands::plan(&self.engine, &chunk.keys).await?,
+                is_refused: AtomicBool::new(false),
+                leaves_out,
+            };
+            if leaves_out && round == 0 && store.commands.is_none() {
                 continue;
             }
             match transaction::run(&self.engine.server, store).await {

@@ -20,9 +20,8 @@ pub use crate::{
         watch::event::{AppendMarks, appended, bucket},
     },
     write::{
-        bulk::{Commands, KeyItems, check},
         engine::{Batch, COMMAND_BYTES, Engine, TRIES},
-        item::{UntypedItem, identity, is_single, stored_element},
+        item::{Entry, UntypedItem, is_single, stored_element},
     },
 };
 

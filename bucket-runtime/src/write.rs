@@ -4,7 +4,6 @@ pub(crate) mod append;
 pub(crate) mod append_or_get;
 pub(crate) mod appended;
 pub(crate) mod bulk;
-mod chance;
 pub(crate) mod combine;
 pub(crate) mod edit;
 pub(crate) mod engine;

@@ -7,13 +7,12 @@ use bucket_runtime::{
         error::{Error as DriverError, UNKNOWN_TRANSACTION_COMMIT_RESULT},
     },
 };
-use tokio::time::timeout;
 
 use crate::{
     driver::{Driver, Sent},
     handle::Handle,
     world::Told,
-    writer::{Edit, FOR_EVER, tell},
+    writer::{Edit, ended, tell},
 };
 
 /// How often a transaction is begun again, and a commit sent again.
@@ -74,9 +73,10 @@ impl Caller {
         let begun = self.session.start_transaction().await;
         begun.expect("no transaction before");
         self.driver.begin_transaction(self.session.id());
-        let written = timeout(FOR_EVER, self.write(handle, items, edit)).await;
+        let (network, process) = (self.driver.network.clone(), self.name.clone());
+        let written = ended(&network, &process, self.write(handle, items, edit)).await;
         let commits = self.driver.network.world().below(4) > 0;
-        let told = match written.ok()? {
+        let told = match written? {
             Ok(true) if commits => self.commit().await,
             _ => Told::Failed,
         };
@@ -129,6 +129,6 @@ impl Caller {
             command: doc! { command: 1 },
             is_action: true,
         };
-        timeout(FOR_EVER, self.driver.deliver(sent)).await.ok()
+        ended(&self.driver.network, &self.name, self.driver.deliver(sent)).await
     }
 }

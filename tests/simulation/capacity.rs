@@ -56,7 +56,7 @@ async fn change<H: Handle>(network: Network, db: Database) {
     random_pause(&network).await;
     let capacity = some_capacity(&network);
     for _ in 0..2 {
-        let changed = called(&network, H::change_capacity(&db, capacity)).await;
+        let changed = called(&network, db.name(), H::change_capacity(&db, capacity)).await;
         let is_done = changed.told() == Told::Done;
         (network.world()).note(|| format!("capacity changed to {capacity:?}: {:?}", changed.0));
         if is_done {

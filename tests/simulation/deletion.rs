@@ -37,7 +37,7 @@ impl<H: Handle> Deletion<H> {
         calls.spawn(async move {
             random_pause(&network).await;
             network.world().deleted = Some(DELETED_PARENT);
-            let deleted = called(&network, handle.delete(DELETED_PARENT)).await;
+            let deleted = called(&network, "d0", handle.delete(DELETED_PARENT)).await;
             let mut world = network.world();
             world.note(|| format!("deleted: {:?}", deleted.0));
             world.is_gone = matches!(deleted.0, Some(Ok(_)));

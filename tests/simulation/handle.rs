@@ -28,7 +28,8 @@ pub(crate) const THRESHOLD: usize = Family::SPEC.threshold as usize;
 /// In milliseconds.
 const DAY: i64 = 86_400_000;
 
-/// What an import reads: items of two keys. One is there twice if items are unique.
+/// What an import reads: items of two keys, and one document that is not an item. One item is there twice if items are
+/// unique.
 pub(crate) fn flat_items(first: i64, is_unique: bool) -> Vec<Document> {
     let second = is_unique.then_some((first + 50, first + 3));
     let items = (first..first + 10).map(|n| (n, n)).chain(second);
@@ -39,7 +40,8 @@ pub(crate) fn flat_items(first: i64, is_unique: bool) -> Vec<Document> {
         );
         doc! { "_id": id, "sensor": sensor, "at": at, "n": n, "changes": 0_i64 }
     };
-    items.map(item).collect()
+    let damaged = doc! { "_id": first + 60, "sensor": IMPORTED, "at": DateTime::from_millis(0), "n": "three" };
+    items.map(item).chain([damaged]).collect()
 }
 
 /// The first key of the imported items.
@@ -66,6 +68,9 @@ pub(crate) trait Handle: Clone + Send + Sync + 'static {
     fn is_in_order() -> bool;
 
     fn open(db: &Database, combine: bool) -> impl Future<Output = Self> + Send;
+
+    /// The name of the process that has it.
+    fn process(&self) -> String;
 
     fn append(
         &self,
@@ -119,6 +124,11 @@ pub(crate) trait Handle: Clone + Send + Sync + 'static {
 
     /// Repairs what needs no guessing; what is left.
     fn repair(db: &Database) -> impl Future<Output = Result<Vec<String>>> + Send;
+
+    /// Rebuilds all rollups, where there are any; what is left.
+    fn rebuild_rollups(db: &Database) -> impl Future<Output = Result<Vec<String>>> + Send {
+        Self::repair(db)
+    }
 
     /// Whether its items are in buckets. Only then the following is called.
     const IS_OF_BUCKETS: bool = false;
@@ -275,6 +285,10 @@ impl<T: Reading> Handle for Buckets<T> {
         buckets.await.expect("an opened collection")
     }
 
+    fn process(&self) -> String {
+        self.collection().namespace().db
+    }
+
     async fn append(&self, sensor: i64, n: i64, session: Session<'_>) -> Result<()> {
         let item = T::new(sensor, n);
         awaited!(Self::append(self, &item), session).map(drop)
@@ -312,6 +326,13 @@ impl<T: Reading> Handle for Buckets<T> {
         Ok(listed(Ops::<T>::of(db).repair().await?.left))
     }
 
+    async fn rebuild_rollups(db: &Database) -> Result<Vec<String>> {
+        match T::SPEC.rollups.is_empty() {
+            true => Self::repair(db).await,
+            false => (Ops::<T>::of(db).rebuild_rollups().await).map(|_| Vec::new()),
+        }
+    }
+
     async fn change_capacity(db: &Database, capacity: Capacity) -> Result<()> {
         match capacity {
             Capacity::Narrow => Ops::<T::Narrow>::of(db).change_capacity().await,
@@ -337,7 +358,8 @@ impl<T: Reading> Handle for Buckets<T> {
 
     async fn import_flat(&self, db: &Database) -> Result<ImportProgress> {
         let flat = db.collection::<Document>("flat");
-        ops(self).import_flat(&flat).await
+        let import = ops(self).import_flat(&flat);
+        import.skip_unreadable(|_| ()).await
     }
 
     async fn import_lines(&self, lines: Vec<String>) -> Result<Imported> {
@@ -405,6 +427,10 @@ macro_rules! families {
                     assert!(inserted.is_ok() || inserted.is_err_and(|it| it.is_already_there()));
                 }
                 parents
+            }
+
+            fn process(&self) -> String {
+                self.collection().namespace().db
             }
 
             async fn append(&self, sensor: i64, n: i64, session: Session<'_>) -> Result<()> {

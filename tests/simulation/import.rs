@@ -58,9 +58,9 @@ impl<H: Handle> Import<H> {
         let db = client.database("archive");
         let handle = H::open(&db, false).await;
         let flat = flat_items(FIRST, false);
-        let number = |item: &Document, name| item.get_i64(name).expect("a number");
+        let number = |item: &Document, name| item.get_i64(name).ok();
         let items = flat.iter();
-        let items = items.map(|item| (number(item, "sensor"), number(item, "n")));
+        let items = items.filter_map(|item| Some((number(item, "sensor")?, number(item, "n")?)));
         let failed = handle.load(items.collect(), None).await;
         assert!(failed.is_empty());
         let mut buckets = driver.network.world().primary.store.all();
@@ -106,7 +106,8 @@ impl<H: Handle> Import<H> {
                 // Of an error, too, some transactions have stored their items.
                 source.tell(&network, Told::Maybe);
                 for _ in 0..2 {
-                    let imported = called(&network, source.import(&network, &handle, &db)).await;
+                    let import = source.import(&network, &handle, &db);
+                    let imported = called(&network, db.name(), import).await;
                     network
                         .world()
                         .note(|| format!("imported: {:?}", imported.0));
@@ -164,7 +165,7 @@ impl Source {
         match self {
             Self::Flat(found) => {
                 let progress = handle.import_flat(db).await?;
-                let taken = progress.stored + progress.left_out;
+                let taken = progress.stored + progress.left_out + progress.unreadable;
                 if (progress.found, taken) != (*found, *found) {
                     let mut world = network.world();
                     world.fail(format!("an import of {found} items ends with {progress:?}"));
@@ -174,6 +175,11 @@ impl Source {
             Self::Archive(lines) => {
                 let texts = lines.iter().map(|line| line.text.clone());
                 let imported = handle.import_lines(texts.collect()).await?;
+                let told = imported.buckets + imported.already_there + imported.refused_lines;
+                if told != lines.len() as u64 {
+                    let mut world = network.world();
+                    world.fail(format!("an import of {} lines: {imported:?}", lines.len()));
+                }
                 let is_refused = |n: usize| {
                     let mut refused = imported.refused.iter();
                     refused.any(|refused| refused.line == n as u64 + 1)

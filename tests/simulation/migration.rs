@@ -39,7 +39,7 @@ impl Migrations {
                 for _ in 0..3 {
                     let mut done = done.clone();
                     let until = async move { drop(done.wait_for(|done| *done).await) };
-                    let migrated = called(&network, H::migrate(&db, until)).await;
+                    let migrated = called(&network, db.name(), H::migrate(&db, until)).await;
                     network
                         .world()
                         .note(|| format!("migrated: {:?}", migrated.0));

@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use bucket_core::server::wire::simulated::reach;
 use bucket_runtime::{
     bson::{Bson, Deserializer, Document, doc},
     mongodb::error::{
@@ -35,6 +36,9 @@ pub(crate) struct Network {
 /// The longest pause before a command looks again for transactions.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
+/// The longest pause between two statements of a command, in microseconds.
+const STATEMENT: u64 = 2_000;
+
 /// What happens to a command on its way.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fate {
@@ -49,6 +53,19 @@ enum Fate {
     Interrupted(usize),
     /// Another member becomes the primary before this statement.
     Election(usize),
+}
+
+impl Fate {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Answered => "answered",
+            Self::Lost => "lost",
+            Self::AnswerLost => "answer lost",
+            Self::Late => "late",
+            Self::Interrupted(_) => "interrupted",
+            Self::Election(_) => "election",
+        }
+    }
 }
 
 /// Why a command has no answer of its own.
@@ -92,12 +109,11 @@ impl Network {
                 false => statements(command).len(),
             };
             let fate = fate(&mut world, writes);
-            let most = if world.is_rough { 20_000 } else { 1 };
-            let times = [most, most, 10 * most];
-            (
-                fate,
-                times.map(|most| Duration::from_micros(world.below(most))),
-            )
+            if fate != Fate::Answered {
+                let verb = command.keys().next().map_or("", |name| name);
+                reach(format!("a fault: {}, {verb}", fate.name()));
+            }
+            (fate, world.next_times())
         };
         // What was sent is carried out, even if its caller is gone.
         let sent = tokio::spawn({
@@ -206,7 +222,8 @@ impl Network {
             (world.pass_some(session, command), world.term)
         };
         if passed.is_some() {
-            self.pause().await;
+            let longest = self.world().pace.longest_scan;
+            self.pause(longest).await;
         }
         let mut world = self.world();
         if world.term != term {
@@ -234,7 +251,7 @@ impl Network {
         let mut answer = WriteAnswer::default();
         for at in 0..all.len() {
             if at > 0 {
-                self.pause().await;
+                self.pause(STATEMENT).await;
             }
             let written = self.write_one(session, command, at, fate, term).await?;
             if command.contains_key("findAndModify") {
@@ -302,7 +319,7 @@ impl Network {
             return Ok(());
         }
         let plan = self.world().begin_plan(session, command, at);
-        self.pause().await;
+        self.pause(STATEMENT).await;
         self.world().continue_plan(plan)
     }
 
@@ -317,7 +334,7 @@ impl Network {
         let mut answer = WriteAnswer::default();
         let found = self.world().find_each(command);
         for one in found {
-            self.pause().await;
+            self.pause(STATEMENT).await;
             self.wait_for_others(session, &one, 0).await;
             let mut world = self.world();
             let is_here = world.below(2) == 0;
@@ -346,7 +363,7 @@ impl Network {
         let names = self.world().begin_indexes(command)?;
         // Where all are there, the server answers at once.
         if !names.is_empty() {
-            self.pause().await;
+            self.pause(STATEMENT).await;
             self.wait_for_transactions().await;
         }
         let mut world = self.world();
@@ -379,11 +396,12 @@ impl Network {
         }
     }
 
-    async fn pause(&self) {
+    /// At most so many microseconds.
+    async fn pause(&self, longest: u64) {
         let pause = {
             let mut world = self.world();
             if world.is_rough {
-                world.below(2_000)
+                world.below(longest)
             } else {
                 0
             }
@@ -448,12 +466,16 @@ fn fate(world: &mut World, statements: usize) -> Fate {
     if !world.is_rough {
         return Fate::Answered;
     }
-    match world.below(48) {
-        0 | 1 => Fate::Lost,
-        2 | 3 => Fate::AnswerLost,
-        4 if world.undone == Some(Safeguard::NoLateCopies) => Fate::Late,
-        5 if statements > 0 => Fate::Interrupted(world.below(statements as u64) as usize),
-        6 if statements > 0 => Fate::Election(world.below(statements as u64) as usize),
+    let any = world.below(48);
+    let statements = statements as u64;
+    let without = world.without;
+    let happens = |fault: u32| without & (1 << fault) == 0;
+    match any {
+        1 | 2 if happens(0) => Fate::Lost,
+        3 | 4 if happens(1) => Fate::AnswerLost,
+        5 if happens(2) && statements > 0 => Fate::Interrupted(world.below(statements) as usize),
+        6 if happens(3) && statements > 0 => Fate::Election(world.below(statements) as usize),
+        7 if world.undone == Some(Safeguard::NoLateCopies) => Fate::Late,
         _ => Fate::Answered,
     }
 }

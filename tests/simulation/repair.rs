@@ -76,17 +76,21 @@ impl Repairs {
         self.damage != Damage::Flag
     }
 
-    /// Damages two documents at most, and begins two repairs, each of which is called again. A process may end or
-    /// stand still.
+    /// Damages two documents at most, and begins two repairs, or what rebuilds the rollups, each of which is called
+    /// again. A process may end or stand still.
     pub(crate) fn begin<H: Handle>(&self, calls: &mut JoinSet<()>) {
         let network = &self.driver.network;
         calls.spawn(self.damage.happen(self.driver.clone()));
         for name in ["r0", "r1"] {
             let (network, db) = (network.clone(), self.client.database(name));
+            let rebuilds = self.damage == Damage::Rollup && network.world().below(2) == 1;
             calls.spawn(async move {
                 for _ in 0..2 {
                     random_pause(&network).await;
-                    let repaired = called(&network, H::repair(&db)).await;
+                    let repaired = match rebuilds {
+                        true => called(&network, db.name(), H::rebuild_rollups(&db)).await,
+                        false => called(&network, db.name(), H::repair(&db)).await,
+                    };
                     network
                         .world()
                         .note(|| format!("repaired: {:?}", repaired.0));
@@ -161,7 +165,7 @@ pub(crate) async fn verify<H: Handle>(network: Network, db: Database) {
     for _ in 0..3 {
         random_pause(&network).await;
         let term = network.world().term;
-        let verified = called(&network, H::verify(&db)).await;
+        let verified = called(&network, db.name(), H::verify(&db)).await;
         let mut world = network.world();
         world.note(|| format!("verified: {:?}", verified.0));
         // What was read of one primary need not go with what was read of another.

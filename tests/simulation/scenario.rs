@@ -60,11 +60,11 @@ impl Scenario {
         };
         let inspection = inspection.filter(|_| !changes && transfer.is_none());
         let splits = splits && !H::IS_OF_BUCKETS && inspection.is_none();
-        let is_quiet = !changes && transfer.is_none() && inspection.is_none() && !splits;
         let watches = match undone {
             Some(safeguard) => safeguard == Safeguard::EmptyBuckets,
-            None => is_quiet && world.below(2) == 0,
+            None => world.below(2) == 0,
         };
+        let watches = watches && transfer != Some(Transfer::Migration);
         Self {
             handles: 2 + usize::from(has_third),
             loads,
@@ -88,6 +88,12 @@ impl Scenario {
     /// order.
     pub(crate) fn is_unguarded(&self) -> bool {
         self.changes && (self.loads || self.transfer.is_some())
+    }
+
+    /// Whether only writers store items, once each.
+    pub(crate) fn is_plain(&self) -> bool {
+        let moves = self.changes || self.splits || self.transfer.is_some();
+        !moves && !self.shares && self.inspection.is_none()
     }
 
     /// Whether a read gives each writer's items in their order.

@@ -1,8 +1,8 @@
 //! One schedule: a seed's run of a few handles that append to two keys.
 
-use std::{sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
-use bucket_core::server::wire::simulated::install;
+use bucket_core::server::wire::simulated::{install, reach};
 use bucket_runtime::{
     Buckets, Outliers,
     bson::Document,
@@ -10,11 +10,12 @@ use bucket_runtime::{
 };
 use tokio::{
     runtime::{Builder, Runtime},
-    time::{Instant, sleep},
+    time::{Instant, sleep, timeout},
 };
 
 use crate::{
     caller,
+    choices::Choices,
     disturbances::Disturbances,
     driver::Driver,
     handle::{
@@ -29,7 +30,7 @@ use crate::{
     undone::Safeguard,
     watching::Watching,
     world::{Recorded, World},
-    writer::{append, load},
+    writer::{FOR_EVER, append, kind_of, load},
 };
 
 /// What a schedule showed.
@@ -47,6 +48,8 @@ pub struct Outcome {
     pub documents: Vec<Document>,
     /// The parents at the end.
     pub parents: Vec<Document>,
+    /// What was chosen.
+    pub choices: Vec<u64>,
 }
 
 /// What a schedule keeps besides its failure.
@@ -60,6 +63,9 @@ pub enum Keep {
     /// do the same.
     Record(i32),
 }
+
+/// How long faults happen: longer than most schedules take.
+const ROUGH_TIME: Duration = Duration::from_secs(600);
 
 /// How long a process stands still: longer than the server keeps a transaction.
 const STANDSTILL: Duration = Duration::from_secs(61);
@@ -99,9 +105,14 @@ impl Simulator {
         Self { changes, ..self }
     }
 
-    /// Runs the schedule of a seed.
-    pub fn run(&self, seed: u64, undone: Option<Safeguard>, keep: Keep) -> Outcome {
-        let mut world = World::new(seed, CAPACITY.into(), undone);
+    /// Runs a schedule.
+    pub fn run(
+        &self,
+        choices: impl Into<Choices>,
+        undone: Option<Safeguard>,
+        keep: Keep,
+    ) -> Outcome {
+        let mut world = World::new(choices.into(), CAPACITY.into(), undone);
         world.trace = (keep == Keep::Trace).then(Vec::new);
         if let Keep::Record(wire_version) = keep {
             (world.record, world.wire_version) = (Some(Vec::new()), wire_version);
@@ -143,6 +154,7 @@ impl Simulator {
             record: world.record.take().unwrap_or_default(),
             documents: world.primary.store.all(),
             parents: world.primary.parents.all(),
+            choices: world.take_choices(),
         }
     }
 
@@ -168,7 +180,7 @@ impl Simulator {
             world.has_events = scenario.migrates() || scenario.watches;
             world.refuses_edits = scenario.migrates();
         }
-        let is_exact = H::IS_OF_BUCKETS && !scenario.shares;
+        let is_exact = H::IS_OF_BUCKETS && scenario.is_plain();
         let watching = match scenario.watches {
             true => Some(Watching::<H>::new(network, &self.client, is_exact).await),
             false => None,
@@ -183,7 +195,7 @@ impl Simulator {
         }
         let migrations =
             (scenario.migrates()).then(|| Migrations::begin::<H>(network, &self.client));
-        calls.join_all().await;
+        end(network, calls.join_all()).await;
         if let Some(migrations) = migrations {
             migrations.finish::<H>().await;
         }
@@ -232,10 +244,24 @@ impl Simulator {
     }
 }
 
+/// Waits for all calls. From some time on no fault happens any more: then each has to end, but those whose processes
+/// have ended.
+async fn end(network: &Network, calls: impl Future) {
+    let mut calls = pin!(calls);
+    if timeout(ROUGH_TIME, &mut calls).await.is_err() {
+        network.world().is_rough = false;
+        // A writer whose process has ended waits for each of its calls.
+        if timeout(100 * FOR_EVER, calls).await.is_err() {
+            let mut world = network.world();
+            world.fail("G6: a call does not end, though faults have".to_owned());
+        }
+    }
+}
+
 /// Before what happens once in a schedule.
 pub(crate) async fn random_pause(network: &Network) {
-    let pause = network.world().below(150_000);
-    sleep(Duration::from_micros(pause)).await;
+    let pause = network.world().next_pause();
+    sleep(pause).await;
 }
 
 /// The process of a handle ends, or stands still for a minute.
@@ -245,6 +271,7 @@ pub(crate) async fn stop(network: Network, handle: &str) {
     let until = (world.below(2) == 0).then(|| Instant::now() + STANDSTILL);
     let what = until.map_or("ends", |_| "stands still for a minute");
     world.note(|| format!("the process of {handle} {what}"));
+    reach(format!("the process of {} {what}", kind_of(handle)));
     world.stopped.insert(handle.to_owned(), until);
 }
 

@@ -10,7 +10,10 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use crate::{Keep, Simulator};
+use crate::{
+    Choices, Keep, Reached, Safeguard, Simulator,
+    choices::{AsTest, shrink},
+};
 
 /// What a run of many schedules showed.
 #[derive(Debug)]
@@ -21,6 +24,8 @@ pub struct Seeds {
     took: Duration,
     /// A seed whose schedule breaks a guarantee.
     pub failed: Option<u64>,
+    /// What its schedules have reached.
+    pub reached: Reached,
 }
 
 impl Seeds {
@@ -33,7 +38,7 @@ impl Seeds {
     /// Runs the schedules of the seeds from one on, on two threads, until the time is over or one breaks a guarantee.
     pub fn run(from: u64, limit: Duration, simulator: impl Fn() -> Simulator + Sync) -> Self {
         let (next, commands) = (AtomicU64::new(from), AtomicU64::new(0));
-        let failed = OnceLock::new();
+        let (failed, reached) = (OnceLock::new(), Reached::default());
         let began = Instant::now();
         let work = || {
             let simulator = simulator();
@@ -45,6 +50,7 @@ impl Seeds {
                     failed.get_or_init(|| seed);
                 }
             }
+            reached.add();
         };
         thread::scope(|scope| {
             scope.spawn(work);
@@ -56,6 +62,7 @@ impl Seeds {
             commands: commands.into_inner(),
             took: began.elapsed(),
             failed: failed.into_inner(),
+            reached,
         }
     }
 }
@@ -80,12 +87,33 @@ pub struct Shown {
 }
 
 impl Simulator {
-    /// Runs the schedule of a seed, and shows it.
+    /// Runs the schedule of a seed, and shows it. If it fails, the least schedule of its kind that fails is shown, and a
+    /// test that repeats it.
     pub fn show(&self, seed: u64) -> Shown {
         let outcome = self.run(seed, None, Keep::Trace);
         let holds = outcome.failure.is_none();
-        let failure = outcome.failure.as_deref().unwrap_or("all guarantees hold");
-        let text = format!("{}\nseed {seed}: {failure}", outcome.trace.join("\n"));
+        let shown = match holds {
+            true => outcome,
+            false => {
+                let least = self.shrink(outcome.choices, None);
+                self.run(Choices::Given(least), None, Keep::Trace)
+            }
+        };
+        let failure = shown.failure.as_deref().unwrap_or("all guarantees hold");
+        let mut text = format!("{}\nseed {seed}: {failure}", shown.trace.join("\n"));
+        if !holds {
+            text += &format!("\n\n{}", AsTest(&shown.choices));
+        }
         Shown { text, holds }
+    }
+
+    /// The choices of the least schedule of this kind that breaks a guarantee.
+    pub(crate) fn shrink(&self, choices: Vec<u64>, undone: Option<Safeguard>) -> Vec<u64> {
+        let fails = |choices: &[u64]| {
+            let choices = Choices::Given(choices.to_vec());
+            let outcome = self.run(choices, undone, Keep::Nothing);
+            outcome.failure.is_some()
+        };
+        shrink(choices, fails)
     }
 }

@@ -57,7 +57,7 @@ impl Splits {
             calls.spawn(async move {
                 random_pause(&network).await;
                 for _ in 0..2 {
-                    let split = called(&network, H::repair(&db)).await;
+                    let split = called(&network, db.name(), H::repair(&db)).await;
                     network.world().note(|| format!("split: {:?}", split.0));
                     if split.told() == Told::Done {
                         return;

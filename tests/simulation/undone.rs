@@ -91,17 +91,6 @@ impl Safeguard {
         Self::NoLateCopies,
     ];
 
-    /// The first seed whose schedule needs it, where the search from 0 takes minutes. A change of the engine or of the
-    /// schedules moves it: then the search goes on from here, the test prints the new seed, and that belongs here.
-    pub fn first_seed(self) -> u64 {
-        match self {
-            Self::SecondLook => 3333,
-            Self::FirstItems => 3609,
-            Self::NewKeys => 6186,
-            _ => 0,
-        }
-    }
-
     /// Whether only a change of capacity needs it.
     pub(crate) fn is_of_change(self) -> bool {
         [Self::SealedByChange, Self::IndexName, Self::OwnBucket].contains(&self)

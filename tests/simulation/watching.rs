@@ -1,6 +1,6 @@
 //! A watch of all items beside the writers, and another program that leaves empty buckets.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use bucket_runtime::{
     WatchToken,
@@ -27,6 +27,8 @@ pub(crate) struct Watching<H> {
     network: Network,
     handle: H,
     beginning: WatchToken,
+    /// What was stored before.
+    earlier: BTreeSet<i64>,
     /// Whether an item is given once: no two writers append it, and no edit looks like an append.
     is_exact: bool,
 }
@@ -40,6 +42,7 @@ impl<H: Handle> Watching<H> {
             network: network.clone(),
             handle,
             beginning: watch.token().clone(),
+            earlier: all_stored(&network.world()),
             is_exact,
         }
     }
@@ -65,17 +68,24 @@ impl<H: Handle> Watching<H> {
         }
         let mut world = self.network.world();
         world.note(|| format!("watched: {given:?}"));
-        let mut stored = stored(&world.primary.store);
-        let parents = world.primary.parents.documents.iter();
-        stored.extend(parents.flat_map(|parent| items(parent)).map(|(n, _)| n));
+        let stored = all_stored(&world);
         let times = |n: &i64| given.iter().filter(|given| *given == n).count();
-        let lost = stored.iter().find(|n| times(n) == 0);
+        let mut later = stored.difference(&self.earlier);
+        let lost = later.find(|n| times(n) == 0);
         let twice = given.iter().find(|n| self.is_exact && times(n) > 1);
         if let Some(n) = lost.or(twice) {
             let times = times(n);
             world.fail(format!("G1: a watch gives item {n} {times} times"));
         }
     }
+}
+
+/// The numbers of all items.
+fn all_stored(world: &World) -> BTreeSet<i64> {
+    let mut all = stored(&world.primary.store);
+    let parents = world.primary.parents.documents.iter();
+    all.extend(parents.flat_map(|parent| items(parent)).map(|(n, _)| n));
+    all
 }
 
 /// Another program opens a bucket without items after the last one of some key, unless one is open.
@@ -95,12 +105,18 @@ fn leave_empty<H: Handle>(world: &mut World) {
         true => Bson::Int64(0),
         false => Bson::Int32(0),
     };
-    let mut empty = doc! { "_id": id, "sensor": sensor, "count": count, "items": [] };
+    let mut empty = doc! { "_id": id, "sensor": sensor, "count": &count, "items": [] };
     empty.extend(
         bucket
             .get("window")
             .map(|window| ("window".to_owned(), window.clone())),
     );
+    if bucket.contains_key("rollup") {
+        empty.insert(
+            "rollup",
+            doc! { "changes": { "count": count, "sum": 0_i64 } },
+        );
+    }
     let command = doc! { "insert": "buckets", "documents": [empty] };
     if world.is_blocked("another", &command, 0) {
         return;

@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, HashMap},
     sync::Arc,
+    time::Duration,
 };
 
 use bucket_runtime::{
@@ -12,9 +13,11 @@ use bucket_runtime::{
 use tokio::time::Instant;
 
 use crate::{
+    choices::{Chance, Choices},
     filter::number,
     handle::IMPORTED,
     judge::{self, WRITER},
+    pace::Pace,
     pipeline::{projected, results, scanned},
     plans::Plans,
     store::{Effect, Place, Refusal, Store, part},
@@ -23,6 +26,9 @@ use crate::{
 };
 
 const SERVER_6_0: i32 = 17;
+
+/// How many faults of commands there are.
+pub(crate) const FAULTS: u32 = 4;
 
 /// From here on an update whose plan is ended has changed nothing, and a deletion touches only indexes that hold the
 /// document (`tests/live/server_claims/dropped_index.rs`).
@@ -173,7 +179,10 @@ pub(crate) struct World {
     /// Grows with each election.
     pub(crate) term: u64,
     pub(crate) undone: Option<Safeguard>,
-    random: u64,
+    chance: Chance,
+    pub(crate) pace: Pace,
+    /// The faults of commands that never happen in this schedule, by their places in `fate`.
+    pub(crate) without: u64,
     /// Decides which items have which key.
     salt: i64,
     /// The writer whose items have a key that is imported, too.
@@ -216,7 +225,8 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn new(seed: u64, capacity: i64, undone: Option<Safeguard>) -> Self {
+    pub(crate) fn new(choices: Choices, capacity: i64, undone: Option<Safeguard>) -> Self {
+        let mut chance = Chance::new(choices);
         let mut state = State::default();
         state.store.is_lax = undone == Some(Safeguard::UniqueIndexes);
         let mut world = Self {
@@ -227,7 +237,9 @@ impl World {
             has_lost_buckets: false,
             term: 1,
             undone,
-            random: seed,
+            pace: Pace::draw(&mut chance),
+            without: 0,
+            chance,
             salt: 0,
             intruder: None,
             capacity,
@@ -254,6 +266,9 @@ impl World {
             world.wire_version = SERVER_8_2;
         }
         world.salt = world.below(4) as i64;
+        if world.below(2) == 1 {
+            world.without = world.below(1 << FAULTS);
+        }
         world
     }
 
@@ -274,13 +289,28 @@ impl World {
         sensor
     }
 
-    /// A random number below this one (splitmix64).
+    /// A random number below this one, or the one that was chosen.
     pub(crate) fn below(&mut self, below: u64) -> u64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.random;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % below.max(1)
+        self.chance.below(below)
+    }
+
+    /// The choices that were made.
+    pub(crate) fn take_choices(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.chance.made)
+    }
+
+    /// How long the next command of this task takes to the server and back, and how much later it comes if it is late.
+    pub(crate) fn next_times(&mut self) -> [Duration; 3] {
+        match self.is_rough {
+            true => self.pace.next(&mut self.chance),
+            false => Default::default(),
+        }
+    }
+
+    /// How long something waits that happens once.
+    pub(crate) fn next_pause(&mut self) -> Duration {
+        let longest = self.pace.longest_pause;
+        Duration::from_micros(self.below(longest))
     }
 
     pub(crate) fn note(&mut self, text: impl FnOnce() -> String) {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bucket_core::server::wire::simulated::reach;
 use bucket_runtime::{Result, mongodb::ClientSession};
 use tokio::time::timeout;
 
@@ -13,7 +14,7 @@ use crate::{
 };
 
 /// How long callers wait for a process that has ended: longer than all else.
-pub(crate) const FOR_EVER: Duration = Duration::from_secs(1 << 20);
+pub(crate) const FOR_EVER: Duration = Duration::from_secs(1 << 14);
 
 /// Appends three items, one after the other, and edits some of them. Now and then the caller drops a call. Unique
 /// items are appended again if they may have been stored.
@@ -41,11 +42,11 @@ pub(crate) async fn append<H: Handle>(
         };
         let handle = handles[any].clone();
         let append = handle.append(sensor, n, session.as_mut());
-        let appended = called(&network, append).await.told();
+        let appended = called(&network, &handle.process(), append).await.told();
         tell(&network, n, appended);
         if H::IS_UNIQUE && appended != Told::Done {
             let append = handle.append(sensor, n, session.as_mut());
-            let again = called(&network, append).await.told();
+            let again = called(&network, &handle.process(), append).await.told();
             tell(&network, n, again);
         }
         // Not one whose first call may still be on its way.
@@ -54,8 +55,8 @@ pub(crate) async fn append<H: Handle>(
             edit.call(&handle, &network, session.as_mut()).await;
         }
         if appended == Told::Failed && network.world().changes_capacity {
-            let opened = timeout(FOR_EVER, handle.reopen()).await;
-            handles.extend(opened.ok().flatten());
+            let opened = ended(&network, &handle.process(), handle.reopen()).await;
+            handles.extend(opened.flatten());
         }
     }
 }
@@ -64,7 +65,8 @@ pub(crate) async fn append<H: Handle>(
 pub(crate) async fn append_again<H: Handle>(handle: H, network: Network, items: Vec<(i64, i64)>) {
     for (sensor, n) in items {
         network.world().begin_item(n);
-        let appended = called(&network, handle.append(sensor, n, None)).await;
+        let append = handle.append(sensor, n, None);
+        let appended = called(&network, &handle.process(), append).await;
         tell(&network, n, appended.told());
     }
 }
@@ -124,7 +126,8 @@ impl Edit {
     }
 
     async fn call<H: Handle>(self, handle: &H, network: &Network, session: Session<'_>) {
-        let edited = called(network, self.make(handle, network, session)).await;
+        let edit = self.make(handle, network, session);
+        let edited = called(network, &handle.process(), edit).await;
         if !matches!(edited.0, Some(Ok(false))) {
             self.tell(network, edited.told());
         }
@@ -157,11 +160,12 @@ pub(crate) async fn load<H: Handle>(
 ) {
     let items = (first..first + 8).map(|n| (network.world().begin_item(n), n));
     let items = Vec::from_iter(items);
-    let loaded = timeout(FOR_EVER, handle.load(items.clone(), session.as_mut())).await;
+    let load = handle.load(items.clone(), session.as_mut());
+    let loaded = ended(&network, &handle.process(), load).await;
     for (_, n) in items {
         let told = match &loaded {
-            Ok(failed) => failed.get(&n).copied().unwrap_or(Told::Done),
-            Err(_) => Told::Maybe,
+            Some(failed) => failed.get(&n).copied().unwrap_or(Told::Done),
+            None => Told::Maybe,
         };
         tell(&network, n, told);
     }
@@ -180,15 +184,50 @@ impl<R> Called<R> {
     }
 }
 
+/// Awaits a call of this process, and now and then drops it.
 pub(crate) async fn called<R>(
     network: &Network,
+    process: &str,
     call: impl Future<Output = Result<R>>,
 ) -> Called<R> {
-    let patience = match network.world().below(12) == 0 {
-        true => Duration::from_millis(15),
-        false => FOR_EVER,
-    };
-    Called(timeout(patience, call).await.ok())
+    if network.world().below(12) == 1 {
+        let patience = Duration::from_millis(15);
+        let called = timeout(patience, call).await.ok();
+        if called.is_none() {
+            reach(format!("a dropped call of {}", kind_of(process)));
+        }
+        return Called(called);
+    }
+    Called(ended(network, process, call).await)
+}
+
+/// What a process does, by its name.
+pub(crate) fn kind_of(process: &str) -> &'static str {
+    match &process[..1] {
+        "h" => "a writer",
+        "c" => "a change of the capacity",
+        "d" => "a deletion",
+        "i" => "an import",
+        "m" => "a migration",
+        "p" => "a split",
+        "r" => "a repair",
+        "v" => "a verification",
+        other => panic!("{other} is not a process"),
+    }
+}
+
+/// What a call of this process gives, if the process does not end before.
+pub(crate) async fn ended<R>(
+    network: &Network,
+    process: &str,
+    call: impl Future<Output = R>,
+) -> Option<R> {
+    let ended = timeout(FOR_EVER, call).await.ok();
+    let mut world = network.world();
+    if ended.is_none() && world.stopped.get(process) != Some(&None) {
+        world.fail(format!("G6: a call of {process} does not end"));
+    }
+    ended
 }
 
 pub(crate) fn tell(network: &Network, item: i64, appended: Told) {

@@ -38,7 +38,9 @@ pub fn maybe_stored(error: &DriverError, behind_mongos: bool) -> bool {
             .is_some_and(|reply| has_write_concern_error(reply)),
         source: error.source().and_then(|source| source.downcast_ref()),
     };
-    !evidence.proves_refusal(&error.kind)
+    let is_refused = evidence.proves_refusal(&error.kind);
+    crate::reached!("a failed write, refused: {is_refused}");
+    !is_refused
 }
 
 /// The facts of an error, besides its kind, that show whether the write may be stored.

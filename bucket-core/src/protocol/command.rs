@@ -266,6 +266,11 @@ impl KeyScope {
 }
 
 impl IndexedScope {
+    /// How many items a bucket of the key holds.
+    pub fn capacity(&self) -> usize {
+        self.open.capacity as usize
+    }
+
     /// The maximum size of a bucket, if it has to be checked: the compiler's proof holds only up to
     /// the struct's capacity.
     pub(crate) fn max_bytes(&self) -> Option<u32> {

@@ -44,9 +44,7 @@ impl NewestBucket {
                 id,
                 room: match open.is_empty {
                     true => 0,
-                    false => (scope.open.capacity as usize)
-                        .saturating_sub(open.count)
-                        .max(1),
+                    false => scope.capacity().saturating_sub(open.count).max(1),
                 },
                 oversize: open.oversize,
             }),
@@ -60,15 +58,6 @@ impl NewestBucket {
         match room {
             0 => Self::Closed { last: Some(id) },
             room => Self::Open { id, room, oversize },
-        }
-    }
-
-    /// Replaces the id of a bucket that is about to be opened under another id.
-    pub fn rename(&mut self, from: &str, to: &str) {
-        if let Self::Open { id, .. } | Self::Closed { last: Some(id) } = self
-            && id == from
-        {
-            to.clone_into(id);
         }
     }
 }
@@ -113,18 +102,5 @@ mod tests {
         assert_eq!(from_open("a_0".into(), 0), Ok(open("a_0", 0)));
         assert_eq!(from_open("b_0".into(), 1), Err("b_0".into()));
         assert_eq!(from_open(7.into(), 1), Err(7.into()));
-    }
-
-    #[test]
-    fn a_bucket_gets_another_id_and_no_other_bucket_does() {
-        for (mut newest, renamed) in [
-            (open("a_0", 3), open("a_1", 3)),
-            (closed(Some("a_0")), closed(Some("a_1"))),
-            (open("a_2", 3), open("a_2", 3)),
-            (closed(None), closed(None)),
-        ] {
-            newest.rename("a_0", "a_1");
-            assert_eq!(newest, renamed);
-        }
     }
 }

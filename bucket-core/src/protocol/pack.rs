@@ -25,7 +25,7 @@ pub struct Packer {
 impl Packer {
     /// A new bucket of the key.
     pub(crate) fn of(scope: &IndexedScope) -> Self {
-        Self::with_room(scope, scope.open.capacity as usize, None)
+        Self::with_room(scope, scope.capacity(), None)
     }
 
     /// A bucket of the key that takes this many items; `before` is the oversize of an existing one.

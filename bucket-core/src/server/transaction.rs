@@ -187,6 +187,7 @@ async fn commit_or_retry<A: Attempt>(
         };
         let again =
             attempt.has_lost(driver) || is_aborted(driver) || is_too_many_transactions(driver);
+        crate::reached!("a transaction fails, and begins again: {again}");
         if !again || Instant::now() > end {
             return Err(error);
         }

@@ -73,6 +73,7 @@ impl Events {
 
     /// Opens the stream again at the position that it has reached. One round trip.
     pub async fn reopen(&mut self) -> Result<()> {
+        crate::reached!("a watch opens its stream again");
         let target = self.target.borrow();
         self.stream = target.open(&self.watched, self.reached.clone()).await?;
         self.has_given = false;

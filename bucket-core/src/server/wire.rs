@@ -8,6 +8,28 @@
 #[cfg(feature = "__simulated")]
 pub mod simulated;
 
+/// Counts for the simulation that the runtime comes here.
+#[cfg(feature = "__simulated")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! reached {
+    ($($row:tt)+) => {
+        $crate::server::wire::simulated::reach(format!($($row)+))
+    };
+}
+
+/// Counts for the simulation that the runtime comes here: a program has nothing of it.
+#[cfg(not(feature = "__simulated"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! reached {
+    ($($row:tt)+) => {
+        if false {
+            _ = format_args!($($row)+);
+        }
+    };
+}
+
 use futures_util::future::BoxFuture;
 use mongodb::{
     ClientSession, Database, IndexModel,

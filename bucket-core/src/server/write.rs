@@ -49,6 +49,7 @@ impl Server {
         let Some(update) = again() else {
             return Err(error);
         };
+        crate::reached!("an update again, since its plan was ended");
         call::again();
         match self.update_again(update, session).await {
             Ok(Some(response)) => Ok(response),

@@ -62,7 +62,9 @@ pub(super) async fn put_back(engine: &Engine, mut archived: Archived) -> Result<
             Ok(false) => None,
             Err(error) => Some(error),
         };
-        match (error.as_ref()).and_then(|error| duplicate_index(error.driver()?)) {
+        let refused_by = (error.as_ref()).and_then(|error| duplicate_index(error.driver()?));
+        bucket_core::reached!("an archived bucket is refused by {refused_by:?}");
+        match refused_by {
             Some(OPEN_INDEX) => stored_fields::seal(&mut archived.document),
             Some(UNIQUE_INDEX) => return Ok(archived.refused(RefusedReason::Elsewhere)),
             Some("_id_") if is_taken => return Ok(archived.refused(RefusedReason::IdTaken)),

@@ -14,7 +14,7 @@ use bucket_core::{
     },
 };
 use bucket_runtime::{
-    __ops::{Engine, UntypedItem, bucket as appended_to, next_bucket},
+    __ops::{Engine, bucket as appended_to, next_bucket},
     Bucket, Error, Result, WatchToken,
 };
 use futures_util::future::{BoxFuture, Either, select};
@@ -24,7 +24,7 @@ use super::{
     Convert, MigrateProgress, ReportMigration,
     event::{AppendedElements, Change},
     state::{self, MigrationState},
-    verify::{count, ended, item_fingerprint, verify},
+    verify::{count, ended, entry_fingerprint, verify},
 };
 use crate::transfer::{Chunk, Transfer};
 
@@ -65,6 +65,7 @@ impl<'f, O: Bucket, T: Bucket> Migration<'f, O, T> {
         if begun.as_ref().is_err_and(Error::is_key_taken)
             && let Some(items) = ended(engine, &old, &mut convert).await?
         {
+            bucket_core::reached!("a migration that another one has ended");
             progress(MigrateProgress {
                 found: items,
                 stored: items,
@@ -193,6 +194,7 @@ impl<'f, O: Bucket, T: Bucket> Migration<'f, O, T> {
         if waiting.is_empty() {
             return Ok(());
         }
+        bucket_core::reached!("a migration stores what events show");
         let next = self.transfer.state.clone();
         let items = read_items(&self.old, std::mem::take(waiting)).await?;
         self.store(next, items).await
@@ -202,13 +204,12 @@ impl<'f, O: Bucket, T: Bucket> Migration<'f, O, T> {
     async fn store(&mut self, mut next: MigrationState, items: Vec<O>) -> Result<()> {
         let engine = &self.transfer.engine;
         let mut chunk = Chunk::default();
-        if next.items == 0 {
-            chunk.begin_collection();
-        }
+        chunk.is_first = next.items == 0;
         for item in items.into_iter().map(&mut self.convert) {
             next.items += 1;
-            next.sum = next.sum.wrapping_add(item_fingerprint(engine, &item)?);
-            chunk.push(&item.scope().by(engine.open), item);
+            let entry = engine.entry(&item)?;
+            next.sum = next.sum.wrapping_add(entry_fingerprint(engine, &entry)?);
+            chunk.push(entry.0, entry.1);
         }
         self.transfer.store(chunk, next).await?;
         self.report();

@@ -30,7 +30,7 @@ pub(super) struct MigrationState {
     pub(super) token: WatchToken,
     /// How many items are stored.
     pub(super) items: u64,
-    /// The sum of the stored items' [fingerprints](super::verify::item_fingerprint).
+    /// The sum of the stored items' [fingerprints](super::verify::entry_fingerprint).
     pub(super) sum: i64,
 }
 
@@ -101,6 +101,7 @@ pub(super) async fn begin(
     ]);
     let events = target.watch(&watched, after).await?;
     let is_begun = state.is_some();
+    bucket_core::reached!("a migration, begun before: {is_begun}");
     let state = state.map_or_else(
         || {
             let token = events.token();
@@ -116,7 +117,7 @@ pub(super) async fn begin(
         leave_out: None,
     };
     if !is_begun {
-        transfer.begin().await?;
+        transfer.record.begin(&transfer.state).await?;
     }
     Ok((transfer, events))
 }

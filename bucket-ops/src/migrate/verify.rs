@@ -2,13 +2,13 @@
 
 use bucket_core::{
     error::Kind,
-    protocol::{query::Query, range::Range},
+    protocol::{command::IndexedScope, query::Query, range::Range},
     schema::{id, key::Key},
     server::Server,
     value::{bytes, element::Refusal},
 };
 use bucket_runtime::{
-    __ops::{Engine, UntypedItem, check, next_bucket, stored_element},
+    __ops::{Engine, Entry, next_bucket},
     Bucket, Result,
 };
 use mongodb::bson::{Bson, Document, doc};
@@ -50,7 +50,7 @@ pub(super) async fn ended<O: Bucket, T: Bucket>(
     let (mut items, mut sum) = (0, 0_i64);
     while let Some((bucket, _)) = next_bucket::<O, O::Element>(&mut rows, None).await? {
         for item in bucket.into_items() {
-            sum = sum.wrapping_add(item_fingerprint(engine, &convert(item))?);
+            sum = sum.wrapping_add(entry_fingerprint(engine, &engine.entry(&convert(item))?)?);
             items += 1;
         }
     }
@@ -83,14 +83,14 @@ pub(super) async fn count<T: Bucket>(server: &Server) -> Result<u64> {
     server.target().pipeline(count).sum(None).await
 }
 
-/// The fingerprint of an item, or an error if it may not be stored.
-pub(super) fn item_fingerprint<T: Bucket>(engine: &Engine, item: &T) -> Result<i64> {
-    check(engine, item)?;
-    let scope = item.scope().by(engine.open);
-    let target = engine.target_of(&scope);
-    let element = stored_element(item, &scope, &|kind| target.error(kind))?;
-    let print = fingerprint(&id::prefix(&T::SPEC.id, &scope.parts), &element);
-    print.map_err(|why| target.error(Kind::Serialize).with_source(why))
+/// The fingerprint of an entry.
+pub(super) fn entry_fingerprint(
+    engine: &Engine,
+    (scope, entry): &(IndexedScope, Entry),
+) -> Result<i64> {
+    let print = fingerprint(&id::prefix(&scope.spec.id, &scope.parts), &entry.element);
+    let fail = || engine.target_of(scope).error(Kind::Serialize);
+    print.map_err(|why| fail().with_source(why))
 }
 
 /// A number for an item, by its key and its element: two collections with the same sum of these

@@ -1,8 +1,11 @@
 //! The commands on parents that operations alone send.
 
-use bucket_core::{protocol::command::Update, schema::spec::OutlierSpec};
+use bucket_core::{
+    protocol::command::{Update, identity, identity_path},
+    schema::spec::OutlierSpec,
+};
 use bucket_runtime::__ops::{ParentScope, array_length};
-use mongodb::bson::{Document, doc};
+use mongodb::bson::{Bson, Document, doc};
 
 /// Cuts the parent's array to this length, and flags the parent.
 pub(super) fn cut(scope: &ParentScope, length: usize) -> Update {
@@ -54,5 +57,19 @@ pub(super) fn find_wrong_totals(spec: &OutlierSpec, extras: &str, total: &str) -
         } },
         doc! { "$match": { "$expr": { "$ne": [format!("${total}"), items] } } },
         doc! { "$project": { "_id": 1 } },
+    ]
+}
+
+/// The extras documents that hold items with the identities of some of these, each with those
+/// identities.
+pub(super) fn held_by_extras(scope: &ParentScope, field: &str, elements: &[Bson]) -> [Document; 2] {
+    let items = scope.spec.extra_items;
+    let identities = elements.iter().filter_map(|item| identity(field, item));
+    let identities = Vec::from_iter(identities.cloned());
+    let mut filter = scope.extras.all();
+    filter.insert(identity_path(items, field), doc! { "$in": identities });
+    [
+        doc! { "$match": filter },
+        doc! { "$project": { "held": scope.held_identities(items, elements) } },
     ]
 }

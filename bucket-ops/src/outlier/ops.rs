@@ -2,23 +2,23 @@
 
 use std::{fmt, marker::PhantomData};
 
+use bucket_core::server::{Server, call::span};
 use bucket_runtime::{
     Outlier,
     action::Call,
-    bson::Document,
     mongodb::{Collection, Database},
 };
 
 use super::{
     repair::RepairOutliers,
-    verify::{VerifiedOutliers, verify_outliers},
+    verify::{OutlierVerifier, VerifiedOutliers},
 };
 
 /// Operations on the parents of one collection and their extras in another. Making it sends
 /// nothing.
 pub struct OutlierOps<T> {
-    parents: Collection<Document>,
-    extras: Collection<Document>,
+    parents: Server,
+    extras: Server,
     parent: PhantomData<fn() -> T>,
 }
 
@@ -42,9 +42,10 @@ impl<T: Outlier> OutlierOps<T> {
     /// Operations on collections of your choice, with the read preferences and the concerns of
     /// these handles.
     pub fn in_collections<C: Send + Sync>(parents: Collection<C>, extras: Collection<C>) -> Self {
+        let extras = Server::new(extras.clone_with_type());
         Self {
-            parents: parents.clone_with_type(),
-            extras: extras.clone_with_type(),
+            parents: extras.with_collection(parents.clone_with_type()),
+            extras,
             parent: PhantomData,
         }
     }
@@ -76,7 +77,11 @@ impl<T: Outlier> OutlierOps<T> {
     /// # }
     /// ```
     pub fn verify(&self) -> Call<'static, VerifiedOutliers> {
-        verify_outliers::<T>(self.parents.clone(), self.extras.clone())
+        let (parents, extras) = (self.parents.clone(), self.extras.clone());
+        Call::new(span!(verify), |()| async move {
+            let verifier = OutlierVerifier::<T>::check(parents, extras).await?;
+            verifier.verify().await
+        })
     }
 
     /// Repairs what [`verify`](Self::verify) finds where that needs no guessing: it repairs the

@@ -1,27 +1,25 @@
 //! Repairs what needs no guessing.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, marker::PhantomData};
 
 use bucket_core::{
     protocol::{command::equality, range::Range},
-    server::read::cursor::id_of,
+    server::{Server, read::cursor::id_of},
 };
 use bucket_runtime::{
     __ops::{array_length, open_both},
     Outlier, Result,
 };
-use mongodb::{
-    Collection,
-    bson::{Bson, Document, doc},
-};
+use mongodb::bson::{Bson, doc};
 
 use super::{
     command::set_flag,
     recount::recount,
     split::split,
     verify::{
-        OutlierVerifier, UnverifiedOutliers,
+        OutlierVerifier,
         rows::{count_of, rows},
+        stored_parent,
     },
 };
 use crate::verify::{Problem, ProblemKind};
@@ -44,15 +42,19 @@ pub struct RepairedOutliers {
 /// Builder of a repair: await it; see [`OutlierOps::repair`](crate::OutlierOps::repair).
 #[must_use = "nothing is repaired until this is awaited"]
 pub struct RepairOutliers<T> {
-    outliers: UnverifiedOutliers<T>,
+    parents: Server,
+    extras: Server,
     delete_orphans: bool,
+    parent: PhantomData<fn() -> T>,
 }
 
 impl<T: Outlier> RepairOutliers<T> {
-    pub(crate) fn new(parents: Collection<Document>, extras: Collection<Document>) -> Self {
+    pub(super) fn new(parents: Server, extras: Server) -> Self {
         Self {
-            outliers: UnverifiedOutliers::new(parents, extras),
+            parents,
+            extras,
             delete_orphans: false,
+            parent: PhantomData,
         }
     }
 
@@ -76,10 +78,10 @@ impl<T: Outlier> RepairOutliers<T> {
     }
 
     pub(crate) async fn execute(self) -> Result<RepairedOutliers> {
-        let extras = self.outliers.extras.server.clone();
-        let parents = extras.with_collection(self.outliers.parents.clone());
+        let (parents, extras) = (self.parents, self.extras);
         parents.needs_replica_set("repair").await?;
-        let mut verifier = self.outliers.check().await?;
+        let verifier = OutlierVerifier::<T>::check(parents.clone(), extras.clone());
+        let mut verifier = verifier.await?;
         // A parent can be split once its extras are in order, and have their indexes.
         let mut repaired = verifier.extras.repair().await?;
         match open_both(parents, extras, true).await {
@@ -101,6 +103,7 @@ impl<T: Outlier> RepairOutliers<T> {
                 [parent] => verifier.solve(kind, parent).await,
                 _ => Ok(false),
             };
+            bucket_core::reached!("repaired in parents: {kind:?}, {:?}", solved.as_ref().ok());
             match solved {
                 Ok(true) => *repaired.entry(kind).or_default() += 1,
                 Ok(false) => {}
@@ -123,7 +126,7 @@ impl<T: Outlier> OutlierVerifier<T> {
     /// Solves a problem of the parent with this `_id`, or of the extras document, if its `_id` is
     /// foreign; returns whether it did.
     async fn solve(&self, kind: ProblemKind, id: &Bson) -> Result<bool> {
-        let stored = || self.outliers.stored_parent(id);
+        let stored = || stored_parent(&self.outliers, id);
         match (kind, T::SPEC.total) {
             (ProblemKind::TooLarge, _) => split(stored()?).await,
             (ProblemKind::ForeignId, _) => {
@@ -133,7 +136,7 @@ impl<T: Outlier> OutlierVerifier<T> {
                 match document.read_primary().first(None).await? {
                     Some(document) => {
                         let parent = document.get(T::SPEC.reference).unwrap_or(&Bson::Null);
-                        split(self.outliers.stored_parent(parent)?).await
+                        split(stored_parent(&self.outliers, parent)?).await
                     }
                     // It went together with another one of its parent.
                     None => Ok(true),
@@ -157,7 +160,7 @@ impl<T: Outlier> OutlierVerifier<T> {
     /// The id may be inserted again meanwhile. So the extras are read before the parent is looked
     /// for, and each document is deleted only if it still holds as many items as then.
     async fn delete_orphans(&self, parent: &Bson) -> Result<Option<u64>> {
-        let parent = self.outliers.stored_parent(parent)?;
+        let parent = stored_parent(&self.outliers, parent)?;
         let scope = &parent.scope;
         let length = array_length(scope.spec.extra_items);
         let read = [

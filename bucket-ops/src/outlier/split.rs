@@ -13,7 +13,11 @@ use bucket_core::{
         transaction::{self, Attempt},
         wire::Request,
     },
-    value::{element::document_size, number::comparable, shell::shell},
+    value::{
+        element::{document_size, value_size},
+        number::comparable,
+        shell::shell,
+    },
 };
 use bucket_runtime::{
     __ops::{ITEMS_PER_COMPARISON, ParentHandle},
@@ -70,6 +74,7 @@ impl Attempt for SplitParent {
             }
             // This only saves round trips, so it does no harm if the commit fails.
             parent.remember();
+            bucket_core::reached!("a parent is split");
             Ok(true)
         })
     }
@@ -100,7 +105,8 @@ impl SplitParent {
         let mut document = document.map_err(|error| target.read_error(error.into()))?;
         let items = document.get_array_mut(parent.scope.spec.items);
         let items = items.map_or_else(|_| Array::new(), std::mem::take);
-        let kept = (parent.scope).count_fitting(0, document_size(&document), &items);
+        let sizes = items.iter().map(value_size);
+        let kept = (parent.scope).count_fitting(0, document_size(&document), sizes);
         Ok(Some((kept, items)))
     }
 
@@ -148,16 +154,13 @@ impl SplitParent {
             return Ok(());
         };
         for items in items.chunks(ITEMS_PER_COMPARISON) {
-            let identities = items.iter().filter_map(|item| identity(field, item));
-            let identities = Vec::from_iter(identities.cloned());
+            let mut identities = items.iter().filter_map(|item| identity(field, item));
+            let asked = identities.clone().cloned().collect();
             let server = &parent.collections.extras.server;
             let scope = &parent.scope.extras;
-            let held = server.present_identities(scope, field, identities.clone(), Some(session));
+            let held = server.present_identities(scope, field, asked, Some(session));
             let held: HashSet<_> = held.await?.iter().map(comparable).collect();
-            if let Some(twin) = identities
-                .iter()
-                .find(|item| held.contains(&comparable(item)))
-            {
+            if let Some(twin) = identities.find(|item| held.contains(&comparable(item))) {
                 return Err(parent.error(Kind::Twins(shell(twin))));
             }
         }

@@ -5,23 +5,17 @@ mod parents;
 pub(super) mod rows;
 mod twins;
 
-use std::marker::PhantomData;
-
 use bucket_core::{
     error::{Kind, count},
-    schema::spec::OutlierSpec,
-    server::{Server, call::span, read::cursor::id_of},
+    schema::{key::KeyField, spec::OutlierSpec},
+    server::{Server, read::cursor::id_of},
     value::shell::shell,
 };
 use bucket_runtime::{
-    __ops::{Engine, ExtraItem},
+    __ops::{Engine, ExtraItem, ParentHandle},
     Error, Outlier, Outliers, Result,
-    action::Call,
 };
-use mongodb::{
-    Collection,
-    bson::{Document, doc},
-};
+use mongodb::bson::{Bson, doc};
 
 use self::rows::{of_parent, rows};
 use super::{command::find_wrong_totals, recount::recount};
@@ -41,52 +35,11 @@ pub struct VerifiedOutliers {
     pub problems: Vec<Problem>,
 }
 
-pub(crate) fn verify_outliers<T: Outlier>(
-    parents: Collection<Document>,
-    extras: Collection<Document>,
-) -> Call<'static, VerifiedOutliers> {
-    let outliers = UnverifiedOutliers::<T>::new(parents, extras);
-    Call::new(span!(verify), |()| async move {
-        outliers.check().await?.verify().await
-    })
-}
-
-/// The two collections, whether they open or not: their indexes may differ from the struct.
-pub(super) struct UnverifiedOutliers<T> {
-    pub(super) parents: Collection<Document>,
-    pub(super) extras: Verifier,
-    parent: PhantomData<fn() -> T>,
-}
-
-impl<T: Outlier> UnverifiedOutliers<T> {
-    pub(super) fn new(parents: Collection<Document>, extras: Collection<Document>) -> Self {
-        Self {
-            parents,
-            extras: Verifier {
-                // The manual's own extras documents have no count.
-                buckets: doc! { "count": { "$exists": true } },
-                ..verifier::<ExtraItem<T>>(Server::new(extras))
-            },
-            parent: PhantomData,
-        }
-    }
-
-    /// An error if neither collection exists, or if an index of the extras differs from the struct.
-    pub(super) async fn check(self) -> Result<OutlierVerifier<T>> {
-        let server = self.extras.server.clone();
-        let parents = server.with_collection(self.parents);
-        // The parents' collection exists from its first parent on, that of the extras once it is
-        // opened.
-        if !exists(&parents).await? && !exists(&server).await? {
-            return Err(parents.target().error(Kind::NoCollection));
-        }
-        let index = self.extras.check_indexes().await;
-        let index = index.map_err(Error::of_extras)?;
-        Ok(OutlierVerifier {
-            outliers: Outliers::new(parents, Engine::new(server, index)),
-            extras: self.extras,
-        })
-    }
+/// The parent with this stored id; an error if the id does not have the struct's type.
+pub(super) fn stored_parent<T: Outlier>(outliers: &Outliers<T>, id: &Bson) -> Result<ParentHandle> {
+    let read = T::Id::from_bson(id.clone()).map(|id| outliers.parent(id.borrowed()));
+    let unreadable = || Kind::UnreadableParent(shell(id));
+    read.ok_or_else(|| (outliers.collections.parents.target()).error(unreadable()))
 }
 
 /// The two collections, with indexes that match the struct.
@@ -98,6 +51,24 @@ pub(super) struct OutlierVerifier<T> {
 impl<T: Outlier> OutlierVerifier<T> {
     /// The spec as a `static`, which promotion alone does not give in generic code.
     const SPEC: &'static OutlierSpec = &T::SPEC;
+
+    /// An error if neither collection exists, or if an index of the extras differs from the struct.
+    pub(super) async fn check(parents: Server, extras: Server) -> Result<Self> {
+        // The parents' collection exists from its first parent on, that of the extras once it is
+        // opened.
+        if !exists(&parents).await? && !exists(&extras).await? {
+            return Err(parents.target().error(Kind::NoCollection));
+        }
+        let extras = Verifier {
+            // The manual's own extras documents have no count.
+            buckets: doc! { "count": { "$exists": true } },
+            ..verifier::<ExtraItem<T>>(extras)
+        };
+        let index = extras.check_indexes().await.map_err(Error::of_extras)?;
+        let engine = Engine::new(extras.server.clone(), index);
+        let outliers = Outliers::new(parents, engine);
+        Ok(Self { outliers, extras })
+    }
 
     pub(super) async fn verify(&self) -> Result<VerifiedOutliers> {
         let mut verified = VerifiedOutliers::default();
@@ -128,7 +99,7 @@ impl<T: Outlier> OutlierVerifier<T> {
         for row in rows(collections.parents.target(), suspicious).await? {
             let parent = id_of(&row);
             // A parent with a foreign id is another kind of problem.
-            let Ok(handle) = self.outliers.stored_parent(&parent) else {
+            let Ok(handle) = stored_parent(&self.outliers, &parent) else {
                 continue;
             };
             if let Some((total, items)) = recount(handle, total, false).await? {

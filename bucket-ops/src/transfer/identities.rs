@@ -3,46 +3,45 @@
 use std::collections::HashSet;
 
 use bucket_core::{
-    protocol::{command::KeyScope, newest_bucket::NewestBucket},
+    protocol::command::{KeyScope, identity},
     server::Server,
     value::number::comparable,
 };
-use bucket_runtime::{
-    __ops::{KeyItems, identity},
-    Result,
-};
+use bucket_runtime::Result;
+
+use super::chunk::ChunkKey;
 
 /// Takes out the items whose identity an earlier item of the same key has: one of these, or a
 /// stored one. Returns how many. One round trip for each key (or window) that has buckets.
-pub(super) async fn leave_out_present(server: &Server, keys: &mut Vec<KeyItems>) -> Result<usize> {
-    let (mut left_out, mut seen, mut key) = (0, HashSet::new(), None::<KeyScope>);
-    for key_items in &mut *keys {
-        let scope = &key_items.scope;
+pub(super) async fn leave_out_present(server: &Server, keys: &mut Vec<ChunkKey>) -> Result<usize> {
+    let (mut left_out, mut seen, mut of) = (0, HashSet::new(), None::<KeyScope>);
+    for ChunkKey {
+        scope,
+        entries,
+        is_new,
+    } in &mut *keys
+    {
         let Some(field) = scope.spec.unique else {
             return Ok(0);
         };
         // The windows of a key follow each other.
-        if !(key.as_ref()).is_some_and(|key| scope.prefix.starts_with(&key.prefix)) {
-            key = Some(KeyScope::new(scope.spec, scope.parts.clone()));
+        if !(of.as_ref()).is_some_and(|key| scope.prefix.starts_with(&key.prefix)) {
+            of = Some(KeyScope::new(scope.spec, scope.parts.clone()));
             seen.clear();
         }
-        let all = key_items.indexes.iter();
-        let identities = all.map(|index| identity(key_items.item(*index), field));
-        let identities = Vec::from_iter(identities);
-        if key_items.newest_bucket != (NewestBucket::Closed { last: None }) {
-            let known = identities.iter().flatten().cloned().collect();
+        if !*is_new {
+            let known = entries.iter().map(|entry| identity(field, &entry.element));
+            let known = known.flatten().cloned().collect();
             let present = server.present_identities(scope, field, known, None).await?;
             seen.extend(present.iter().map(comparable));
         }
-        let mut identities = identities.into_iter();
-        let before = key_items.indexes.len();
-        let is_new = |_: &usize| {
-            let identity = identities.next().flatten();
-            identity.is_none_or(|identity| seen.insert(comparable(&identity)))
-        };
-        key_items.indexes.retain(is_new);
-        left_out += before - key_items.indexes.len();
+        let before = entries.len();
+        entries.retain(|entry| {
+            let identity = identity(field, &entry.element);
+            identity.is_none_or(|identity| seen.insert(comparable(identity)))
+        });
+        left_out += before - entries.len();
     }
-    keys.retain(|key_items| !key_items.indexes.is_empty());
+    keys.retain(|key| !key.entries.is_empty());
     Ok(left_out)
 }

@@ -69,7 +69,7 @@ impl Record {
     }
 
     /// Records that the call has begun, in this state.
-    pub(super) async fn begin(&mut self, state: &impl Serialize) -> Result<()> {
+    pub(crate) async fn begin(&mut self, state: &impl Serialize) -> Result<()> {
         if mem::take(&mut self.is_void) {
             self.end().await?;
             self.step = 0;

@@ -16,7 +16,7 @@ use bucket_core::{
     },
 };
 use bucket_runtime::{
-    __ops::{Batch, Commands, Engine, KeyItems},
+    __ops::{Batch, Engine},
     Appended, Result,
 };
 use futures_util::future::BoxFuture;
@@ -26,57 +26,34 @@ use mongodb::{
     error::Error as DriverError,
 };
 
-use super::{Chunk, Record, Transfer};
+use super::{Chunk, Record, commands::Commands};
 
 /// A transaction that stores a chunk and advances the record, so that each item is stored once even
 /// if the call is interrupted.
 pub(super) struct StoreChunk {
-    engine: Engine,
-    record: Record,
+    pub(super) engine: Engine,
+    pub(super) record: Record,
     /// The state after the chunk.
-    next: Document,
-    keys: Vec<KeyItems>,
-    chunk: Arc<Chunk>,
-    /// The commands that store all items, if they can be planned.
-    commands: Option<Commands>,
+    pub(super) next: Document,
+    pub(super) chunk: Arc<Chunk>,
+    /// The commands that store all items, if they can be planned; otherwise two of a bucket may
+    /// have one identity.
+    pub(super) commands: Option<Commands>,
     /// Whether the server refused the commands: somebody else writes to the collection, or the
     /// items of one moment have filled buckets before. The next attempt leaves the items to the
     /// append protocol, which copes with any stored buckets.
-    is_refused: AtomicBool,
+    pub(super) is_refused: AtomicBool,
     /// Whether the chunk is planned again without the items whose identities are there, if some
     /// are.
-    leaves_out: bool,
+    pub(super) leaves_out: bool,
 }
 
 impl StoreChunk {
-    pub(super) async fn plan<S>(
-        transfer: &Transfer<S>,
-        (mut keys, chunk): (Vec<KeyItems>, Arc<Chunk>),
-        next: Document,
-        leaves_out: bool,
-    ) -> Result<Self> {
-        Ok(Self {
-            commands: Commands::plan(&transfer.engine, &mut keys).await?,
-            engine: transfer.engine.clone(),
-            record: transfer.record.clone(),
-            next,
-            keys,
-            chunk,
-            is_refused: AtomicBool::new(false),
-            leaves_out,
-        })
-    }
-
-    /// Whether the commands store all items; otherwise two of a bucket may have one identity.
-    pub(super) fn is_planned(&self) -> bool {
-        self.commands.is_some()
-    }
-
     async fn write(&self, session: &mut ClientSession) -> Result<()> {
         // This comes first, so that buckets which an earlier attempt or call has just committed are
         // recognised as its own.
         self.record.advance(self.next.clone(), session).await?;
-        if self.chunk.is_first && !self.keys.is_empty() {
+        if self.chunk.is_first && !self.chunk.keys.is_empty() {
             // Since the call looked, another one may have begun, and ended.
             let server = &self.engine.server;
             if let Some(id) = find_any(server, Some(&mut *session)).await? {
@@ -106,6 +83,10 @@ impl StoreChunk {
                 server.target().error(Kind::NotUnique).with_driver(error)
             }
             _ => {
+                bucket_core::reached!(
+                    "a planned chunk is refused, lost: {}",
+                    self.has_lost(&error)
+                );
                 self.is_refused.fetch_or(self.has_lost(&error), Relaxed);
                 server.target().write_error(error).not_sent()
             }
@@ -114,13 +95,11 @@ impl StoreChunk {
 
     /// Stores the items by the append protocol, one key after the other.
     async fn append(&self, session: &mut ClientSession) -> Result<()> {
-        for key_items in &self.keys {
-            let entries = key_items.indexes.iter();
-            let entries = entries.map(|index| key_items.entry(&self.engine, *index));
-            let entries = entries.collect::<Result<Vec<_>>>()?;
-            let mut batch = Batch::new(key_items.scope.clone(), entries);
+        for key in &self.chunk.keys {
+            let mut batch = Batch::new(key.scope.clone(), key.entries.iter().cloned());
             self.engine.append(&mut batch, Some(&mut *session)).await?;
             let is_there = |(_, appended): &((), Appended)| *appended == Appended::AlreadyThere;
+            bucket_core::reached!("a chunk item by item");
             if batch.done.iter().any(is_there) {
                 return Err(self.engine.target_of(&batch.scope).error(Kind::NotUnique));
             }

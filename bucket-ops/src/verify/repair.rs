@@ -35,6 +35,7 @@ impl Verifier {
         let mut repaired = Repaired::new();
         let mut add = |kind, n| {
             if n > 0 {
+                bucket_core::reached!("repaired in buckets: {kind:?}");
                 *repaired.entry(kind).or_default() += n;
             }
         };

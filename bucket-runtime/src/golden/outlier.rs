@@ -97,7 +97,7 @@ fn outlier_update() {
     let stored = doc! { "_id": 7_i64, "title": "a", "old": 1 };
     let before = doc! { "title": "a", "old": 1, "year": 0 };
     let after = doc! { "title": "b", "year": 0 };
-    let changes = FieldChange::between(&stored, &before, after);
+    let changes = FieldChange::between(&stored, &before, &after);
     shown.document("unless it has changed", &scope.unchanged(&changes));
     shown.pipeline("write its fields", &scope.change_fields(&changes));
     assert_snapshot!(shown.0);

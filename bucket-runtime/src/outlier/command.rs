@@ -6,7 +6,11 @@ mod identity;
 mod items;
 
 use bucket_core::{
-    protocol::command::{IndexedScope, KeyScope, Update, equality, size},
+    error::Kind,
+    protocol::{
+        budget::Budget,
+        command::{IndexedScope, KeyScope, Update, equality, size},
+    },
     schema::{
         key::KeyPart,
         open_index::OpenIndex,
@@ -107,22 +111,35 @@ impl ParentScope {
         doc! { "$and": [by_length, { "$lte": [{ "$bsonSize": "$$ROOT" }, room] }] }
     }
 
-    /// Counts how many of these items, from the first on, a parent with this length and size can
-    /// take.
-    pub fn count_fitting(&self, length: usize, bytes: usize, elements: &[Bson]) -> usize {
+    /// Counts how many items of these sizes, from the first on, a parent with this length and size
+    /// can take.
+    pub fn count_fitting(
+        &self,
+        length: usize,
+        bytes: usize,
+        sizes: impl IntoIterator<Item = usize>,
+    ) -> usize {
         let room = (self.spec.threshold as usize).saturating_sub(length);
-        let most = room.min(elements.len());
+        let sizes = sizes.into_iter().take(room);
         if self.spec.is_bounded {
-            return most;
+            return sizes.count();
         }
         let left = i64::from(self.spec.max_bytes) - signed(bytes) - self.bytes(&[]);
         let Ok(left) = usize::try_from(left) else {
             return 0;
         };
-        count_within(
-            left,
-            elements[..most].iter().map(|element| self.cost(element)),
-        )
+        count_within(left, sizes.map(|size| self.cost(size)))
+    }
+
+    /// Finds the first of these sizes of items that no document can hold: how many come before it,
+    /// and why it cannot.
+    pub(crate) fn find_misfit(
+        &self,
+        sizes: impl IntoIterator<Item = usize>,
+    ) -> Option<(usize, Kind)> {
+        let budget = Budget::of(&self.extras)?;
+        let mut sizes = sizes.into_iter().enumerate();
+        sizes.find_map(|(n, size)| Some((n, budget.check(size).err()?)))
     }
 
     /// Counts the bytes that these items add to a parent, which may have neither array nor flag
@@ -130,13 +147,13 @@ impl ParentScope {
     fn bytes(&self, elements: &[Bson]) -> i64 {
         let total = self.spec.total.map_or(0, |total| field(total, 8));
         let fields = field(self.spec.items, 5) + field(self.spec.flag, 1) + total;
-        let elements = elements.iter().map(|element| self.cost(element));
-        signed(fields as usize + elements.sum::<usize>())
+        let elements = elements.iter().map(value_size);
+        signed(fields as usize + elements.map(|size| self.cost(size)).sum::<usize>())
     }
 
-    /// Counts the bytes that a value takes in the parent's array.
-    fn cost(&self, element: &Bson) -> usize {
-        value_size(element) + 2 + digits(self.spec.threshold.into()) as usize
+    /// Counts the bytes that a value of this size takes in the parent's array.
+    fn cost(&self, size: usize) -> usize {
+        size + 2 + digits(self.spec.threshold.into()) as usize
     }
 
     /// A projection of a parent's state: its flag, the length of its array, its bytes, whether it
@@ -179,17 +196,25 @@ impl ParentScope {
         let mut fields =
             doc! { self.spec.flag: { "$cond": [{ "$eq": [&flag, true] }, true, toggled] } };
         if let (Some(total), Some(removed)) = (self.spec.total, removed) {
-            fields.extend(subtract(total, removed));
+            let stored = format!("${total}");
+            let count = doc! { "$max": [0_i64, { "$subtract": [&stored, removed] }] };
+            // A parent of another program's may have none.
+            let none = doc! { "$ifNull": [&stored, "$$REMOVE"] };
+            fields.insert(
+                total,
+                doc! { "$cond": [{ "$isNumber": &stored }, count, none] },
+            );
         }
         doc! { "$set": fields }
     }
 
     /// Adds a number of extras to the total of a flagged parent, unless it lacks one; a negative
-    /// number subtracts, unless the total would be negative.
-    pub(crate) fn add_to_total(&self, total: &str, items: i64) -> Update {
+    /// number subtracts, unless the total would be negative. `None` if the struct has no total.
+    pub(crate) fn add_to_total(&self, items: i64) -> Option<Update> {
+        let total = self.spec.total?;
         let mut filter = self.flagged();
         filter.insert(total, doc! { "$gte": (-items).max(0) });
-        Update::new(filter, doc! { "$inc": { total: items } })
+        Some(Update::new(filter, doc! { "$inc": { total: items } }))
     }
 
     /// Counts the items of the extras: adds up the lengths of their arrays.
@@ -206,13 +231,4 @@ impl ParentScope {
 pub fn array_length(name: &str) -> Document {
     let array = format!("${name}");
     doc! { "$cond": [{ "$isArray": [&array] }, { "$size": &array }, 0] }
-}
-
-/// Subtracts removed items from the total, in the update that removes them from a parent's array.
-fn subtract(total: &str, removed: Bson) -> Document {
-    let stored = format!("${total}");
-    let count = doc! { "$max": [0_i64, { "$subtract": [&stored, removed] }] };
-    // A parent of another program's may have none.
-    let none = doc! { "$ifNull": [&stored, "$$REMOVE"] };
-    doc! { total: { "$cond": [{ "$isNumber": &stored }, count, none] } }
 }

@@ -1,7 +1,5 @@
 //! The extras as buckets: the key is the parent's id, and the buckets are numbered.
 
-use std::marker::PhantomData;
-
 use bucket_core::schema::{
     key::KeyField,
     size::TooLong,
@@ -17,7 +15,6 @@ use crate::{Bucket, KeyRef};
 pub struct ExtraItem<T: Outlier> {
     pub(crate) parent: T::Id,
     pub(crate) item: T::Item,
-    of: PhantomData<fn() -> T>,
 }
 
 impl<T: Outlier> ExtraItem<T> {
@@ -49,10 +46,6 @@ impl<T: Outlier> Bucket for ExtraItem<T> {
     }
 
     fn from_parts((parent,): Self::Key, item: T::Item) -> Self {
-        Self {
-            parent,
-            item,
-            of: PhantomData,
-        }
+        Self { parent, item }
     }
 }

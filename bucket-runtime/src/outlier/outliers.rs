@@ -3,25 +3,20 @@
 use std::{fmt, marker::PhantomData};
 
 use bucket_core::{
-    error::Kind,
     schema::{
-        key::{Key, KeyField},
+        key::Key,
         spec::{BucketSpec, OutlierSpec},
     },
     server::Server,
-    value::shell::shell,
 };
-use mongodb::{
-    Collection,
-    bson::{Bson, Document},
-};
+use mongodb::{Collection, bson::Document};
 
 use super::{
     IdRef, Outlier, collections::OutlierCollections, command::ParentScope, extra::ExtraItem,
     known::KnownOutliers, parent_handle::ParentHandle,
 };
 use crate::{
-    Bucket, Result,
+    Bucket,
     write::{combine::Combiner, engine::Engine},
 };
 
@@ -89,17 +84,6 @@ impl<T: Outlier> Outliers<T> {
     pub fn parent(&self, id: IdRef<'_, T>) -> ParentHandle {
         let part = <(T::Id,)>::parts(id).remove(0);
         let open = self.collections.extras.open;
-        ParentHandle {
-            collections: self.collections.clone(),
-            scope: ParentScope::new(Self::SPEC, Self::EXTRAS, part, open),
-        }
-    }
-
-    /// The parent with this stored id; an error if the id does not have the struct's type.
-    #[doc(hidden)]
-    pub fn stored_parent(&self, id: &Bson) -> Result<ParentHandle> {
-        let read = T::Id::from_bson(id.clone()).map(|id| self.parent(id.borrowed()));
-        let unreadable = || Kind::UnreadableParent(shell(id));
-        read.ok_or_else(|| self.collections.parents.target().error(unreadable()))
+        (self.collections).parent(ParentScope::new(Self::SPEC, Self::EXTRAS, part, open))
     }
 }

@@ -9,7 +9,7 @@ use bucket_core::{
     server::{read::cursor::id_of, target::Target},
     value::{
         bytes,
-        element::{Element, Refusal, element},
+        element::{Element, Refusal},
         number::whole,
         raw_field::RawField,
         read_back,
@@ -20,7 +20,6 @@ use mongodb::{
     ClientSession,
     bson::{Bson, Document, RawDocument, doc},
 };
-use serde::Serialize;
 
 use super::{Outlier, collections::OutlierCollections, command::ParentScope};
 use crate::{Error, Result};
@@ -45,6 +44,15 @@ pub struct ParentState {
     pub(crate) lacks_total: bool,
     /// Those of the identities asked for that its array holds.
     pub held: Vec<Bson>,
+}
+
+impl OutlierCollections {
+    pub(crate) fn parent(&self, scope: ParentScope) -> ParentHandle {
+        ParentHandle {
+            collections: self.clone(),
+            scope,
+        }
+    }
 }
 
 impl ParentHandle {
@@ -78,16 +86,12 @@ impl ParentHandle {
         }
         let id = Range::unordered().project(doc! { "_id": 1 });
         let foreign = self.extras().find(self.scope.foreign_extras(), id);
-        match foreign.read_primary().first(session).await? {
-            Some(foreign) => {
-                let id = foreign.get("_id").unwrap_or(&Bson::Null);
-                Err(self.extras().error(self.scope.extras.foreign(id)))
-            }
-            None => {
-                self.remember();
-                Ok(())
-            }
+        if let Some(foreign) = foreign.read_primary().first(session).await? {
+            let id = foreign.get("_id").unwrap_or(&Bson::Null);
+            return Err(self.extras().error(self.scope.extras.foreign(id)));
         }
+        self.remember();
+        Ok(())
     }
 
     /// An error of this crate that concerns the parent.
@@ -98,11 +102,6 @@ impl ParentHandle {
     /// The error of an item in the parent's array that cannot be read.
     pub(crate) fn unreadable_kind(&self) -> Kind {
         Kind::UnreadableParent(shell(self.scope.id()))
-    }
-
-    /// A parent or an item as it is written.
-    pub(crate) fn element(&self, value: &impl Serialize) -> Result<Bson> {
-        element(value).map_err(|refusal| self.unwritten(refusal))
     }
 
     /// A parent as it is stored; an error if it may not be, or would not be read as it is. A
@@ -151,12 +150,13 @@ impl ParentHandle {
     /// or removes them; returns whether the parent is there, with its flag.
     pub(crate) async fn count_extras(
         &self,
-        total: &str,
         items: i64,
         session: &mut ClientSession,
     ) -> Result<bool> {
-        let count = self.scope.add_to_total(total, items);
-        let is_counted = self.parent().modify(count, &mut *session).await?;
+        let is_counted = match self.scope.add_to_total(items) {
+            Some(count) => self.parent().modify(count, &mut *session).await?,
+            None => false,
+        };
         Ok(is_counted || self.is_flagged(Some(session)).await?)
     }
 

@@ -85,6 +85,20 @@ impl<T: Bucket, E> StoredBucket<T, E> {
     }
 }
 
+/// Separates the elements of an array that could be read from those that could not.
+pub(crate) fn sift_each<E>(
+    attempts: impl Iterator<Item = Result<E, DriverError>>,
+) -> (Vec<E>, Vec<Unreadable>) {
+    let (mut elements, mut unreadable) = (Vec::new(), Vec::new());
+    for (place, element) in (0..).zip(attempts) {
+        match element {
+            Ok(element) => elements.push(element),
+            Err(error) => unreadable.push(Unreadable { place, error }),
+        }
+    }
+    (elements, unreadable)
+}
+
 impl<'de, T: Bucket, E: OfElement<T>> Deserialize<'de> for StoredBucket<T, E> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let row = <&RawDocument>::deserialize(deserializer)?;

@@ -9,7 +9,7 @@ use crate::{
         appended::Appended,
         combine::{CombinedKey, Combiner},
         engine::Engine,
-        item::{self, UntypedItem},
+        item::UntypedItem,
     },
 };
 
@@ -63,10 +63,9 @@ pub(crate) struct Writer {
 
 fn append<'s>(writer: Writer, item: &dyn UntypedItem) -> Write<'s, Appended> {
     let Writer { engine, combiner } = writer;
-    let scope = item.scope().by(engine.open);
-    let entry = item::entry(item, &scope, &|kind| engine.target_of(&scope).error(kind));
+    let entry = engine.entry(item);
     Write::new(span!(append), |InSession(session)| async move {
-        let entry = entry?;
+        let (scope, entry) = entry?;
         match combiner {
             Some(combiner) if session.is_none() => {
                 (engine.append_with_others(&combiner, scope.key, entry)).await

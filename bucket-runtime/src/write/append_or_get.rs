@@ -8,7 +8,6 @@ use super::{
     edit::{Editor, Selection},
     engine::{TRIES, pause},
     identified_entry::IdentifiedEntry,
-    item::Entry,
 };
 use crate::{
     Bucket, Buckets, Identified, Result,
@@ -49,8 +48,8 @@ impl<T: Bucket> Buckets<T> {
         T: Identified,
     {
         let item = IdentifiedEntry::new(self, item);
-        Write::new(span!(append_or_get), |InSession(session)| {
-            item.append_or_get(session)
+        Write::new(span!(append_or_get), |InSession(session)| async move {
+            item?.append_or_get(session).await
         })
     }
 }
@@ -60,33 +59,26 @@ impl IdentifiedEntry {
         self,
         mut session: Option<&mut ClientSession>,
     ) -> Result<Option<T>> {
-        let target = self.reader.target();
-        let entry = self.entry.clone()?;
         for tries in 0..TRIES {
             pause(tries).await;
-            let appended = self.append(&entry, session.as_deref_mut());
-            if appended.await? == Appended::Stored {
+            if self.append(session.as_deref_mut()).await? == Appended::Stored {
                 return Ok(None);
             }
-            let there = self.find(&entry, session.as_deref_mut()).await?;
+            let there = self.find(session.as_deref_mut()).await?;
             if there.is_some() {
                 return Ok(there);
             }
             // Somebody has removed it meanwhile.
         }
-        Err(target.error(Kind::Contended(TRIES)))
+        Err(self.reader.target().error(Kind::Contended(TRIES)))
     }
 
     /// The stored item with the same identity.
-    async fn find<T: Bucket>(
-        &self,
-        entry: &Entry,
-        session: Option<&mut ClientSession>,
-    ) -> Result<Option<T>> {
+    async fn find<T: Bucket>(&self, session: Option<&mut ClientSession>) -> Result<Option<T>> {
         let Some(field) = T::SPEC.unique else {
             return Ok(None);
         };
-        let query = Query::of_identity(field, &entry.element);
+        let query = Query::of_identity(field, &self.entry.element);
         let editor = Editor::new(self.reader.clone(), query, Selection::First);
         Ok(editor.read(session).await?.pop())
     }

@@ -17,7 +17,6 @@
 //! of its progress.
 
 mod buffer;
-mod commands;
 mod failed;
 mod fill;
 mod in_session;
@@ -37,7 +36,6 @@ use mongodb::{ClientSession, bson::DateTime};
 
 pub use self::failed::{AppendManyError, FailedItem};
 use self::{buffer::LoadBuffer, in_session::LoadInSession};
-pub use self::{commands::Commands, key_items::KeyItems};
 use crate::{
     Bucket, Buckets, Result,
     write::{engine::Engine, item::UntypedItem},
@@ -96,7 +94,13 @@ impl<T: Bucket> Buckets<T> {
     /// # }
     /// ```
     pub fn append_stream<'i>(&self, items: impl Stream<Item = T> + Send + 'i) -> AppendMany<'i, T> {
-        AppendMany::new(self.writer.engine.clone(), items)
+        AppendMany {
+            engine: self.engine(),
+            items: Box::pin(items),
+            buffer: DEFAULT_BUFFER,
+            progress: Box::new(|_| ()),
+            session: None,
+        }
     }
 }
 
@@ -120,16 +124,6 @@ pub struct AppendMany<'i, T> {
 type OnProgress<'p> = Box<dyn FnMut(u64) + Send + 'p>;
 
 impl<'i, T: Bucket> AppendMany<'i, T> {
-    pub(crate) fn new(engine: Engine, items: impl Stream<Item = T> + Send + 'i) -> Self {
-        Self {
-            engine,
-            items: Box::pin(items),
-            buffer: DEFAULT_BUFFER,
-            progress: Box::new(|_| ()),
-            session: None,
-        }
-    }
-
     /// How many bytes of memory the buffered items take at most before they are sent; the default
     /// is 128 MiB. With a larger buffer, the buckets that are written whole are fuller. The
     /// commands in flight take more: there are up to four, each with at most 8 MiB of items.
@@ -193,17 +187,11 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
         let mut buffer = LoadBuffer::new(self.engine, self.buffer, max_failed);
         let (mut failed, mut index, mut is_over) = (Vec::new(), 0, false);
         while !is_over {
-            let mut buffered = Vec::new();
-            is_over = loop {
-                let Some(item) = items.next().await else {
-                    break true;
-                };
-                let is_full = buffer.add(buffered.len(), &item);
+            let (mut buffered, mut is_full) = (Vec::new(), false);
+            while !is_full && let Some(item) = items.next().await {
+                is_full = buffer.add(buffered.len(), &item);
                 buffered.push(item);
-                if is_full {
-                    break false;
-                }
-            };
+            }
             let buffered = Arc::new(buffered);
             let mut refused = buffer.flush(buffered.clone(), &mut progress).await;
             let Some(buffered) = Arc::into_inner(buffered) else {
@@ -215,9 +203,13 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
                 }
                 index += 1;
             }
-            is_over |= buffer.is_over();
+            is_over = !is_full || buffer.load.is_over();
         }
-        AppendManyError::unless_empty(buffer.load.stored(), failed)
+        let stored = buffer.load.stored();
+        match failed.is_empty() {
+            true => Ok(stored),
+            false => Err(AppendManyError { stored, failed }),
+        }
     }
 
     async fn execute_in(self, session: &mut ClientSession) -> Result<u64, AppendManyError<T>> {
@@ -241,7 +233,7 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
 }
 
 /// An error if no bucket can start at the item's time, or a value is too long.
-pub fn check(engine: &Engine, item: &dyn UntypedItem) -> Result<()> {
+fn check(engine: &Engine, item: &dyn UntypedItem) -> Result<()> {
     let fits = |time: &DateTime| id::fits(item.spec().id.ordinal, time.timestamp_millis());
     let kind = match item.check_lengths() {
         Err(kind) => kind,

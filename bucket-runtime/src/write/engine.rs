@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 pub use self::batch::{Batch, COMMAND_BYTES};
 pub(crate) use self::batch::{Carried, SendMode};
-use self::{memory::Memory, open_locks::OpenLocks};
+use self::{memory::Memory, open_locks::OpenLocks, retry_state::RetryState};
 pub(crate) use crate::write::item::Entry;
 use crate::{Result, write::appended::Appended};
 
@@ -124,7 +124,14 @@ impl Engine {
         let before = batch.len();
         while batch.len() == before {
             batch.retry_state.failed_entries = 0..before;
-            self.begin_try(batch).await?;
+            let RetryState {
+                tries, last_trip, ..
+            } = batch.retry_state;
+            if tries == TRIES {
+                return Err(self.target_of(&batch.scope).error(Kind::Contended(TRIES)));
+            }
+            pause_after(tries, last_trip).await;
+            batch.retry_state.tries += 1;
             self.find_present(batch, session.as_deref_mut()).await?;
             if batch.len() < before {
                 break;
@@ -139,24 +146,6 @@ impl Engine {
         Ok(())
     }
 
-    /// Waits as long as other writers require before the next try.
-    async fn begin_try<W>(&self, batch: &mut Batch<W>) -> Result<()> {
-        let (scope, retry_state) = (&batch.scope, &mut batch.retry_state);
-        if retry_state.tries == TRIES {
-            return Err(self.target_of(scope).error(Kind::Contended(TRIES)));
-        }
-        pause_after(retry_state.tries, retry_state.last_trip).await;
-        retry_state.tries += 1;
-        Ok(())
-    }
-
-    /// An error unless the open index is there, for what inserts whole buckets, which name no
-    /// index. One round trip.
-    pub async fn check_index(&self) -> Result<()> {
-        let tried = self.server.try_hint(self.open.name).await;
-        tried.map_err(|error| self.server.target().write_error(error))
-    }
-
     /// Sends the next statements, and takes out of the batch what they stored.
     async fn send<W: Sync>(
         &self,
@@ -167,27 +156,12 @@ impl Engine {
             Some(_) => SendMode::InSession,
             None => SendMode::Alone,
         };
-        let statements = self.statements(batch, mode)?;
+        let statements = batch.statements(mode);
+        let mut statements = statements.map_err(|kind| self.target_of(&batch.scope).error(kind))?;
         if statements.len() > 1 {
             return self.send_several(batch, statements).await;
         }
-        self.send_first(batch, mode, statements, session).await
-    }
-
-    fn statements<W>(&self, batch: &Batch<W>, mode: SendMode) -> Result<Vec<(Update, Carried)>> {
-        let statements = batch.statements(mode);
-        statements.map_err(|kind| self.target_of(&batch.scope).error(kind))
-    }
-
-    /// Sends the first of these statements, if there is one.
-    async fn send_first<W: Sync>(
-        &self,
-        batch: &mut Batch<W>,
-        mode: SendMode,
-        statements: Vec<(Update, Carried)>,
-        session: Option<&mut ClientSession>,
-    ) -> Result<()> {
-        let Some((update, mut carried)) = statements.into_iter().next() else {
+        let Some((update, mut carried)) = statements.pop() else {
             return Ok(());
         };
         // The batch does not change before the answer.

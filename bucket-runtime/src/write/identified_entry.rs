@@ -3,11 +3,7 @@
 use bucket_core::protocol::command::IndexedScope;
 use mongodb::ClientSession;
 
-use super::{
-    appended::Appended,
-    engine::Engine,
-    item::{self, Entry, UntypedItem},
-};
+use super::{appended::Appended, engine::Engine, item::Entry};
 use crate::{Buckets, Identified, Result, read::reader::Reader};
 
 /// An item with an identity, and its key for reads and writes.
@@ -15,28 +11,24 @@ pub(super) struct IdentifiedEntry {
     pub(super) engine: Engine,
     pub(super) reader: Reader,
     pub(super) scope: IndexedScope,
-    pub(super) entry: Result<Entry>,
+    pub(super) entry: Entry,
 }
 
 impl IdentifiedEntry {
-    pub(super) fn new<T: Identified>(buckets: &Buckets<T>, item: &T) -> Self {
+    pub(super) fn new<T: Identified>(buckets: &Buckets<T>, item: &T) -> Result<Self> {
         let engine = buckets.engine();
-        let scope = item.scope().by(engine.open);
-        Self {
+        let (scope, entry) = engine.entry(item)?;
+        Ok(Self {
             reader: buckets.reader(item.key()),
-            entry: item::entry(item, &scope, &|kind| engine.target_of(&scope).error(kind)),
             engine,
             scope,
-        }
+            entry,
+        })
     }
 
     /// Appends the item, unless it is there.
-    pub(super) async fn append(
-        &self,
-        entry: &Entry,
-        session: Option<&mut ClientSession>,
-    ) -> Result<Appended> {
-        let (scope, entry) = (self.scope.clone(), entry.clone());
+    pub(super) async fn append(&self, session: Option<&mut ClientSession>) -> Result<Appended> {
+        let (scope, entry) = (self.scope.clone(), self.entry.clone());
         self.engine.append_one(scope, entry, session).await
     }
 }

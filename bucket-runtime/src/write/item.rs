@@ -21,20 +21,21 @@ use bucket_core::{
 use mongodb::bson::{Bson, DateTime};
 use serde::{Serialize, Serializer};
 
-use crate::{Bucket, Error, read::stored_bucket::read_element};
+use crate::{Bucket, Error, read::stored_bucket::read_element, write::engine::Engine};
 
 /// An item in the form in which it is sent.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    pub(crate) element: Bson,
+    /// The item as it is stored.
+    pub element: Bson,
     /// The size of the element in bytes.
-    pub(crate) size: usize,
+    pub size: usize,
     /// With a time ordinal, the id of a bucket that this item opens.
-    pub(crate) opening_id: Option<String>,
+    pub opening_id: Option<String>,
     /// Where buckets expire, the item's time.
-    pub(crate) time: Option<DateTime>,
+    pub time: Option<DateTime>,
     /// The item's values for the bucket's rollup.
-    pub(crate) rolled: Vec<Option<Bson>>,
+    pub rolled: Vec<Option<Bson>>,
 }
 
 /// An item that opens no bucket, never expires, and has no part in a rollup, such as an extra.
@@ -126,7 +127,7 @@ impl<T: Bucket> UntypedItem for T {
 }
 
 /// Items of any struct, by index.
-pub trait UntypedItems: Send + Sync {
+pub(crate) trait UntypedItems: Send + Sync {
     fn item(&self, index: usize) -> &dyn UntypedItem;
 
     /// The elements of these items, as an array.
@@ -140,18 +141,6 @@ impl<T: Bucket> UntypedItems for Vec<T> {
 
     fn elements(&self, indexes: &[usize]) -> Result<Element, Refusal> {
         Element::of(&ItemElements::Array(self, indexes))
-    }
-}
-
-impl UntypedItems for Vec<Box<dyn UntypedItem>> {
-    fn item(&self, index: usize) -> &dyn UntypedItem {
-        &*self[index]
-    }
-
-    fn elements(&self, indexes: &[usize]) -> Result<Element, Refusal> {
-        let elements = indexes.iter().map(|index| self[*index].element());
-        let elements = elements.collect::<Result<Vec<_>, _>>()?;
-        Element::of(&Vec::from_iter(elements.iter().map(Element::value)))
     }
 }
 
@@ -171,6 +160,16 @@ impl<T: Bucket> Serialize for ItemElements<'_, T> {
                 serializer.collect_seq(indexes.iter().map(|index| Self::One(&items[*index])))
             }
         }
+    }
+}
+
+impl Engine {
+    /// The entry of an item, with its key or its window of the key; an error if it may not be
+    /// stored.
+    pub fn entry(&self, item: &dyn UntypedItem) -> Result<(IndexedScope, Entry), Error> {
+        let scope = item.scope().by(self.open);
+        let entry = entry(item, &scope, &|kind| self.target_of(&scope).error(kind))?;
+        Ok((scope, entry))
     }
 }
 
@@ -224,7 +223,7 @@ pub(crate) fn check_identity(spec: &BucketSpec, element: &Bson) -> Result<(), Re
 }
 
 /// The identity of the item within its key, as it is stored.
-pub fn identity(item: &dyn UntypedItem, field: &str) -> Option<Bson> {
+pub(crate) fn identity(item: &dyn UntypedItem, field: &str) -> Option<Bson> {
     let element = item.element().ok()?;
     let value = match field {
         WHOLE_ITEM => element.value(),

@@ -1,6 +1,6 @@
 //! What answers in place of a server, for the simulation of the engine (`tests/simulation`).
 
-use std::{cell::RefCell, sync::Arc};
+use std::{cell::RefCell, collections::BTreeMap, mem, sync::Arc};
 
 use futures_util::future::BoxFuture;
 use mongodb::{
@@ -14,6 +14,7 @@ use crate::server::wire::{EventStream, ReadRequest, Request, Response};
 
 thread_local! {
     static SIMULATED: RefCell<Option<Arc<dyn Simulated>>> = const { RefCell::new(None) };
+    static REACHED: RefCell<BTreeMap<String, u64>> = const { RefCell::new(BTreeMap::new()) };
 }
 
 /// The future of an answer.
@@ -67,4 +68,14 @@ pub fn install(server: Option<Arc<dyn Simulated>>) {
 /// The simulated server of this thread.
 pub fn simulated() -> Option<Arc<dyn Simulated>> {
     SIMULATED.with_borrow(Option::clone)
+}
+
+/// Counts that something is reached.
+pub fn reach(row: String) {
+    REACHED.with_borrow_mut(|reached| *reached.entry(row).or_default() += 1);
+}
+
+/// What this thread has reached since the last call, and how often.
+pub fn take_reached() -> BTreeMap<String, u64> {
+    REACHED.with_borrow_mut(mem::take)
 }

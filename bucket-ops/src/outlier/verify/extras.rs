@@ -24,12 +24,7 @@ pub(super) async fn count(
     spec: &OutlierSpec,
     verified: &mut VerifiedOutliers,
 ) -> Result<()> {
-    let all = doc! { "$group": {
-        "_id": null,
-        "documents": { "$sum": 1 },
-        "items": { "$sum": array_length(spec.extra_items) },
-    } };
-    for row in rows(extras.target(), [all]).await? {
+    for row in rows(extras.target(), [group_by(spec, Bson::Null)]).await? {
         verified.extras += count_of(&row, "documents");
         verified.items += count_of(&row, "items");
     }
@@ -63,14 +58,19 @@ pub(super) async fn find_lonely<T: Outlier>(
         .collect())
 }
 
+/// Counts extras documents and their items, by what this expression gives.
+fn group_by(spec: &OutlierSpec, id: impl Into<Bson>) -> Document {
+    doc! { "$group": {
+        "_id": id.into(),
+        "documents": { "$sum": 1 },
+        "items": { "$sum": array_length(spec.extra_items) },
+    } }
+}
+
 /// Finds the parents with extras that have no flag, or do not exist (O3).
 fn group_lonely(spec: &OutlierSpec, parents: &str) -> [Document; 3] {
     [
-        doc! { "$group": {
-            "_id": format!("${}", spec.reference),
-            "documents": { "$sum": 1 },
-            "items": { "$sum": array_length(spec.extra_items) },
-        } },
+        group_by(spec, format!("${}", spec.reference)),
         doc! { "$lookup": {
             "from": parents,
             "localField": "_id",

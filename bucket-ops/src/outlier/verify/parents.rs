@@ -32,9 +32,8 @@ pub(super) async fn verify<T: Outlier>(
         verified.parents += 1;
         verified.items += length(&row, T::SPEC.items);
         verified.problems.extend(problems::<T>(&row));
-        verified
-            .problems
-            .extend(find_twins(outliers, &row, &mut known).await?);
+        let twins = find_twins(outliers, &row, &mut known).await?;
+        verified.problems.extend(twins);
     }
     Ok(known)
 }
@@ -76,9 +75,8 @@ fn unreadable<T: Outlier>(row: &RawDocument, parent: &Bson) -> Vec<Problem> {
             format!("item {place} (from 0) of parent {parent} cannot be read: {error}")
         })
     });
-    let whole = read
-        .err()
-        .map(|error| unreadable_parent(parent.clone(), &error_text(&error)));
+    let whole = read.err().map(|error| error_text(&error));
+    let whole = whole.map(|error| unreadable_parent(parent.clone(), &error));
     items.chain(whole).collect()
 }
 

@@ -14,8 +14,14 @@ use bucket_runtime::{
 };
 use mongodb::bson::{Bson, Document, RawDocument, doc};
 
-use super::rows::{of_parent, rows};
-use crate::verify::{Problem, ProblemKind};
+use super::{
+    rows::{of_parent, rows},
+    stored_parent,
+};
+use crate::{
+    outlier::command::held_by_extras,
+    verify::{Problem, ProblemKind},
+};
 
 /// The items of a parent's array that have the same identity: their places, and the extras
 /// documents with further ones.
@@ -50,7 +56,7 @@ pub(super) async fn find_twins<T: Outlier>(
         holders.places.push(place);
     }
     if row.get_bool(T::SPEC.flag).unwrap_or(false) {
-        for (identity, document) in find_in_both(outliers, &parent, &items).await? {
+        for (identity, document) in find_in_both(outliers, field, &parent, &items).await? {
             if let Some(holders) = held.get_mut(&comparable(&identity)) {
                 holders.extras.push(document);
             }
@@ -87,23 +93,24 @@ impl Holders {
 /// those that are found are looked up in the array again.
 async fn find_in_both<T: Outlier>(
     outliers: &Outliers<T>,
+    field: &str,
     parent: &Bson,
     items: &[Bson],
 ) -> Result<Vec<(Bson, Bson)>> {
     // A parent with a foreign id is another kind of problem.
-    let Ok(handle) = outliers.stored_parent(parent) else {
+    let Ok(handle) = stored_parent(outliers, parent) else {
         return Ok(Vec::new());
     };
     let mut found = Vec::new();
     for items in items.chunks(ITEMS_PER_COMPARISON) {
-        let in_extras = handle.scope.held_by_extras(items);
+        let in_extras = held_by_extras(&handle.scope, field, items);
         let in_extras = handle.extras().pipeline(in_extras).read_primary();
         let in_extras: Vec<Document> = in_extras.rows(None).await?;
         if in_extras.is_empty() {
             continue;
         }
         let own = handle.read_state(items, true, None).await?;
-        let own = own.map_or_else(Vec::new, |state| state.held);
+        let own = own.unwrap_or_default().held;
         let own: BTreeSet<_> = own.iter().map(comparable).collect();
         for document in in_extras {
             let id = document.get("_id").cloned().unwrap_or(Bson::Null);
@@ -138,18 +145,16 @@ pub(super) async fn find_in_extras<T: Outlier>(
             continue;
         }
         let identity = of.remove("identity").unwrap_or(Bson::Null);
-        let documents = array(&row, "documents").map_or_else(Vec::new, |ids| {
-            let ids = ids.into_iter().filter_map(|id| Bson::try_from(id).ok());
-            ids.collect()
-        });
+        if known.contains(&pair(&parent, &identity)) {
+            continue;
+        }
+        let documents = row.get("documents").ok().flatten();
+        let documents = documents.and_then(|ids| Bson::try_from(ids).ok());
         let holders = doc! { "_id": { "$in": documents }, &path: equality(&identity) };
         let holders = [
             doc! { "$match": holders },
             doc! { "$project": { "_id": 1 } },
         ];
-        if known.contains(&pair(&parent, &identity)) {
-            continue;
-        }
         let holders = rows(extras, holders).await?;
         if holders.len() > 1 {
             let twins = Holders {

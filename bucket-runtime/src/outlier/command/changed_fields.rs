@@ -19,29 +19,17 @@ pub(crate) struct FieldChange {
 impl FieldChange {
     /// The fields that serde writes before or after a change, in its order. A field that the change
     /// leaves alone stays as it is stored, whatever serde makes of it.
-    pub(crate) fn between(stored: &Document, before: &Document, after: Document) -> Vec<Self> {
+    pub(crate) fn between(stored: &Document, before: &Document, after: &Document) -> Vec<Self> {
         let left_out = before.keys().filter(|name| !after.contains_key(*name));
-        let left_out: Vec<_> = left_out.cloned().collect();
-        let stored_as = |name: &str| stored.get(name).cloned();
-        let kept = after.into_iter().map(|(name, value)| {
-            let stored = stored_as(&name);
-            let after = match before.get(&name) == Some(&value) {
-                true => stored.clone(),
-                false => Some(value),
-            };
-            Self {
-                name,
-                stored,
-                after,
-            }
+        let fields = after.keys().chain(left_out).map(|name| Self {
+            name: name.clone(),
+            stored: stored.get(name).cloned(),
+            after: match before.get(name) == after.get(name) {
+                true => stored.get(name).cloned(),
+                false => after.get(name).cloned(),
+            },
         });
-        let mut changes: Vec<_> = kept.collect();
-        changes.extend(left_out.into_iter().map(|name| Self {
-            stored: stored_as(&name),
-            after: None,
-            name,
-        }));
-        changes
+        fields.collect()
     }
 
     pub(crate) fn is_changed(&self) -> bool {
@@ -74,15 +62,8 @@ impl ParentScope {
     /// The parent, provided that these fields are as they were read, and that it has room for what
     /// they grow by.
     pub(crate) fn unchanged(&self, fields: &[FieldChange]) -> Document {
-        let mut conditions: Vec<_> = fields.iter().map(is_as_stored).collect();
-        let growth = FieldChange::growth(fields);
-        if growth > 0 && !self.spec.is_bounded {
-            let room = i64::from(self.spec.max_bytes) - growth;
-            conditions.push(doc! { "$lte": [{ "$bsonSize": "$$ROOT" }, room] });
-        }
-        let mut filter = self.parent();
-        filter.insert("$expr", doc! { "$and": conditions });
-        filter
+        let conditions = fields.iter().map(is_as_stored).collect();
+        self.provided(conditions, FieldChange::growth(fields))
     }
 
     /// Writes those of these fields that changed, and no others: a pipeline.

@@ -9,7 +9,12 @@ impl ParentScope {
     /// The parent, provided that the items are still as they were read, and that it has room for
     /// what they grow by.
     pub(crate) fn unchanged_items(&self, places: &Places, grown: i64) -> Document {
-        let mut conditions = vec![places.are_unchanged(&format!("${}", self.spec.items))];
+        let are_unchanged = places.are_unchanged(&format!("${}", self.spec.items));
+        self.provided(vec![are_unchanged], grown)
+    }
+
+    /// The parent, provided that these conditions hold, and that it has room for what it grows by.
+    pub(super) fn provided(&self, mut conditions: Vec<Document>, grown: i64) -> Document {
         if grown > 0 && !self.spec.is_bounded {
             let room = i64::from(self.spec.max_bytes) - grown;
             conditions.push(doc! { "$lte": [{ "$bsonSize": "$$ROOT" }, room] });

@@ -20,26 +20,12 @@ impl ParentScope {
 
     /// Those of these items' identities that an array holds, as an expression; `None` if items have
     /// no identity.
-    pub(super) fn held_identities(&self, array: &str, elements: &[Bson]) -> Option<Document> {
+    pub fn held_identities(&self, array: &str, elements: &[Bson]) -> Option<Document> {
         let field = self.spec.unique?;
         let path = format!("${}", identity_path(array, field));
         let identities = doc! { "$literal": identities(field, elements) };
         let held = doc! { "$setIntersection": [&path, identities] };
         Some(doc! { "$cond": [{ "$isArray": [&path] }, held, []] })
-    }
-
-    /// The extras documents that hold some of these items, each with the identities of those.
-    pub fn held_by_extras(&self, elements: &[Bson]) -> [Document; 2] {
-        let mut filter = self.extras.all();
-        if let Some(field) = self.spec.unique {
-            let path = identity_path(self.spec.extra_items, field);
-            filter.insert(path, doc! { "$in": identities(field, elements) });
-        }
-        let held = self.held_identities(self.spec.extra_items, elements);
-        [
-            doc! { "$match": filter },
-            doc! { "$project": { "held": held } },
-        ]
     }
 
     /// Replaces the item of the parent's array that has the same identity, if the parent has room

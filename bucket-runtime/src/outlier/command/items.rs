@@ -8,7 +8,7 @@ use bucket_core::{
     schema::names::{ROW_LENGTH, ROW_STATE},
     value::{number::whole_in, unwound::RowFields},
 };
-use mongodb::bson::{Bson, Document, RawDocument, doc};
+use mongodb::bson::{Bson, Document, RawBsonRef, RawDocument, doc};
 
 use super::{ParentScope, array_length};
 
@@ -134,6 +134,12 @@ impl ParentScope {
             "items": { "$sum": { "$cond": [is_item, 1, 0] } },
         } });
         stages
+    }
+
+    /// The only element of a row.
+    pub(crate) fn element_in<'r>(&self, row: &'r RawDocument) -> Option<RawBsonRef<'r>> {
+        let elements = row.get_array(self.extras.spec.items).ok()?;
+        elements.get(0).ok()?
     }
 
     /// Reads the length of the parent's array in one of its rows.

@@ -1,15 +1,13 @@
 //! Counts the items of a parent.
 
-use std::marker::PhantomData;
+use bucket_core::protocol::filter::Filter;
 
-use bucket_core::protocol::{filter::Filter, query::Query};
-use mongodb::{ClientSession, bson::Document};
-
+use super::items::ParentItems;
 use crate::{
     Result,
     outlier::{
         IdRef, Outlier, Outliers,
-        parent_handle::{ParentHandle, number},
+        parent_handle::{ParentState, number},
     },
     read::settings::{read_settings, session_setting},
 };
@@ -20,23 +18,13 @@ impl<T: Outlier> Outliers<T> {
     /// [`CountParentItems::filter`](crate::action::CountParentItems::filter) counts only those that
     /// match a condition.
     pub fn count(&self, id: IdRef<'_, T>) -> CountParentItems<'static, T> {
-        CountParentItems {
-            parent: self.parent(id),
-            query: Query::everything(),
-            session: None,
-            of: PhantomData,
-        }
+        CountParentItems(self.items(id))
     }
 }
 
 /// Builder of a count of items: await it; see [`Outliers::count`](crate::Outliers::count).
 #[must_use = "nothing is counted until this is awaited"]
-pub struct CountParentItems<'s, T> {
-    parent: ParentHandle,
-    query: Query,
-    session: Option<&'s mut ClientSession>,
-    of: PhantomData<fn() -> T>,
-}
+pub struct CountParentItems<'s, T>(ParentItems<'s, T>);
 
 impl<'s, T: Outlier> CountParentItems<'s, T> {
     /// Counts only the items that match; called again, those that match both conditions. The server
@@ -54,56 +42,40 @@ impl<'s, T: Outlier> CountParentItems<'s, T> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn filter(mut self, filter: Filter<T::Item>) -> Self {
-        self.query.filter = self.query.filter.and(filter.node);
-        self
+    pub fn filter(self, filter: Filter<T::Item>) -> Self {
+        Self(self.0.filter(filter))
     }
 
     read_settings!(
-        |reads| reads.parent.collections.parents,
-        reads.parent.collections.extras.server
+        |reads| reads.0.0.parent.collections.parents,
+        reads.0.0.parent.collections.extras.server
     );
 
     session_setting! {
         /// Counts in this session.
+        |call| call.0.0.session
     }
 
     pub(crate) async fn execute(self) -> Result<u64> {
-        let Self {
-            parent,
-            query,
-            mut session,
-            ..
-        } = self;
-        let (own, is_flagged) = count_own(&parent, &query, session.as_deref_mut()).await?;
-        if !is_flagged {
-            return Ok(own);
-        }
-        let scope = &parent.scope;
-        let extras = match query.filter.is_everything() {
-            true => scope.count_extras().to_vec(),
-            false => query.count(scope.extras.spec, Some(&scope.extras)),
+        let ParentItems(read, query) = self.0;
+        let (parent, mut session) = (read.parent, read.session);
+        let (scope, of_own) = (&parent.scope, session.as_deref_mut());
+        let (own, is_flagged, extras) = if query.filter.is_everything() {
+            let state = parent.read_state(&[], false, of_own).await?;
+            let ParentState {
+                length, flagged, ..
+            } = state.unwrap_or_default();
+            (length as u64, flagged, scope.count_extras().to_vec())
+        } else {
+            let count = parent.parent().pipeline(scope.count_own_matches(&query));
+            let count = count.first(of_own).await?.unwrap_or_default();
+            let is_flagged = count.get_bool("flag").unwrap_or(false);
+            let extras = query.count(scope.extras.spec, Some(&scope.extras));
+            (number(&count, "items"), is_flagged, extras)
         };
-        Ok(own + parent.extras().pipeline(extras).sum(session).await?)
+        match is_flagged {
+            true => Ok(own + parent.extras().pipeline(extras).sum(session).await?),
+            false => Ok(own),
+        }
     }
-}
-
-/// Counts the matching items of the parent itself, and tells whether it is flagged.
-async fn count_own(
-    parent: &ParentHandle,
-    query: &Query,
-    mut session: Option<&mut ClientSession>,
-) -> Result<(u64, bool)> {
-    if query.filter.is_everything() {
-        let state = parent
-            .read_state(&[], false, session.as_deref_mut())
-            .await?;
-        return Ok(state.map_or((0, false), |state| (state.length as u64, state.flagged)));
-    }
-    let count = parent
-        .parent()
-        .pipeline(parent.scope.count_own_matches(query));
-    let count: Document = count.first(session).await?.unwrap_or_default();
-    let is_flagged = count.get_bool("flag").unwrap_or(false);
-    Ok((number(&count, "items"), is_flagged))
 }

@@ -1,9 +1,7 @@
 //! The extras of a parent, one document after the other.
 
-use bucket_core::{
-    protocol::query::Query, server::read::cursor::DocumentCursor, value::unreadable::OnUnreadable,
-};
-use futures_util::stream::try_unfold;
+use bucket_core::protocol::query::Query;
+use futures_util::stream::{empty, try_unfold};
 
 use super::{
     item_form::ParentItemForm,
@@ -11,7 +9,7 @@ use super::{
 };
 use crate::{
     Result,
-    outlier::{IdRef, Outlier, Outliers, extra::ExtraItem, parent_handle::ParentHandle},
+    outlier::{IdRef, Outlier, Outliers, extra::ExtraItem},
     read::{
         stored_bucket::{StoredBucket, next_bucket},
         stream::ReadStream,
@@ -59,17 +57,17 @@ pub struct ExtrasBucket<I> {
     pub items: Vec<I>,
 }
 
-/// Reads a parent, and opens the stream of its extras if it has any.
+/// Reads a parent, and opens the stream of its extras.
 pub(super) async fn get_with_extras<'s, F: ParentItemForm>(
     mut read: ParentRead<'s, F::Of, F>,
     newest_first: bool,
-) -> Result<Option<(F::Document, Option<ReadStream<'s, ExtrasBucket<F::Item>>>)>> {
+) -> Result<Option<(F::Document, ReadStream<'s, ExtrasBucket<F::Item>>)>> {
     let Some(parent) = read.get().await? else {
         return Ok(None);
     };
     let extras = match parent.has_extras {
-        true => Some(open_extras(read, newest_first).await?),
-        false => None,
+        true => open_extras(read, newest_first).await?,
+        false => ReadStream::new(empty()),
     };
     Ok(Some((parent.document, extras)))
 }
@@ -92,33 +90,18 @@ async fn open_extras<'s, F: ParentItemForm>(
     };
     let scope = &parent.scope.extras;
     let extras = parent.extras();
-    let rows = extras.find(scope.all(), query.bucket_range(scope.spec));
-    let reader = ExtrasReader {
-        rows: rows.cursor(session).await?,
-        parent,
-        on_unreadable,
-    };
-    Ok(ReadStream::new(try_unfold(reader, ExtrasReader::next::<F>)))
-}
-
-/// A read of a parent's extras under way.
-struct ExtrasReader<'s> {
-    parent: ParentHandle,
-    rows: DocumentCursor<'s>,
-    on_unreadable: Option<OnUnreadable<'s>>,
-}
-
-impl ExtrasReader<'_> {
-    async fn next<F: ParentItemForm>(mut self) -> Result<Option<(ExtrasBucket<F::Item>, Self)>> {
-        let next = next_bucket::<ExtraItem<F::Of>, F::StoredItem>(
-            &mut self.rows,
-            self.on_unreadable.as_mut(),
-        );
+    let extras = extras.find(scope.all(), query.bucket_range(scope.spec));
+    let state = (extras.cursor(session).await?, parent, on_unreadable);
+    let extras = try_unfold(state, async |(mut rows, parent, mut on_unreadable)| {
+        let on_item = on_unreadable.as_mut();
+        let next = next_bucket::<ExtraItem<F::Of>, F::StoredItem>(&mut rows, on_item);
         let Some((StoredBucket { id, elements, .. }, row)) = next.await? else {
             return Ok(None);
         };
-        self.parent.check_extras_document(row)?;
+        parent.check_extras_document(row)?;
         let items = elements.into_iter().map(F::item).collect();
-        Ok(Some((ExtrasBucket { id, items }, self)))
-    }
+        let extras = ExtrasBucket { id, items };
+        Ok(Some((extras, (rows, parent, on_unreadable))))
+    });
+    Ok(ReadStream::new(extras))
 }

@@ -2,11 +2,7 @@
 
 use std::marker::PhantomData;
 
-use bucket_core::{
-    protocol::range::Range,
-    server::{Server, read::cursor::DocumentCursor},
-    value::unreadable::OnUnreadable,
-};
+use bucket_core::{protocol::range::Range, server::Server, value::unreadable::OnUnreadable};
 use futures_util::stream::{empty, try_unfold};
 use mongodb::{ClientSession, bson::Document};
 
@@ -151,35 +147,19 @@ impl<'s, T: Outlier, F: ParentForm<Of = T>> Find<'s, T, F> {
             ..self.range
         };
         let found = self.parents.target().find(self.filter, range);
-        let reader = FoundParents {
-            rows: found.cursor(self.session).await?,
-            parents: self.parents,
-            on_unreadable: self.on_unreadable,
-        };
-        Ok(ReadStream::new(try_unfold(reader, FoundParents::next::<F>)))
-    }
-}
-
-/// The parents that a find has still to give.
-struct FoundParents<'s> {
-    parents: Server,
-    rows: DocumentCursor<'s>,
-    on_unreadable: Option<OnUnreadable<'s>>,
-}
-
-impl FoundParents<'_> {
-    async fn next<F: ParentForm>(mut self) -> Result<Option<(Parent<F::Document>, Self)>> {
-        loop {
-            let (target, on_unreadable) = (self.parents.target(), self.on_unreadable.as_mut());
-            match next_parent::<F>(target, &mut self.rows, on_unreadable).await {
-                Ok(Some(parent)) => return Ok(Some((parent, self))),
-                Ok(None) => return Ok(None),
-                Err(error) => match &mut self.on_unreadable {
-                    // The next one may be read.
-                    Some(report) if error.is_deserialize() => report(error),
-                    _ => return Err(error),
-                },
+        let state = (found.cursor(self.session).await?, self.on_unreadable);
+        let parents = try_unfold(state, async |(mut rows, mut on_unreadable)| {
+            loop {
+                match next_parent::<F>(&mut rows, on_unreadable.as_mut()).await {
+                    Ok(next) => return Ok(next.map(|parent| (parent, (rows, on_unreadable)))),
+                    Err(error) => match &mut on_unreadable {
+                        // The next one may be read.
+                        Some(report) if error.is_deserialize() => report(error),
+                        _ => return Err(error),
+                    },
+                }
             }
-        }
+        });
+        Ok(ReadStream::new(parents))
     }
 }

@@ -76,12 +76,12 @@ impl<'s, T: Outlier> FindItem<'s, T> {
         let Some(item) = rows.read(&row)? else {
             return Ok(None);
         };
-        let id = row.bytes.get("_id").ok().flatten();
-        let id = id.filter(|_| !row.section.is_own());
+        let id = row.get("_id").ok().flatten();
+        let id = id.filter(|_| !rows.section.is_own());
         Ok(Some(FoundItem {
             item,
             extras_id: id.and_then(|id| Bson::try_from(id).ok()),
-            index: row.number,
+            index: rows.number_of(&row),
         }))
     }
 }

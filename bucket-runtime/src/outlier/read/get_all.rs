@@ -31,13 +31,11 @@ impl<'s, T: Outlier> GetAll<'s, T> {
     }
 
     pub(crate) async fn execute(self) -> Result<Option<T>> {
-        let Some((mut document, extras)) = get_with_extras(self.0, false).await? else {
+        let Some((mut document, mut extras)) = get_with_extras(self.0, false).await? else {
             return Ok(None);
         };
-        if let Some(mut extras) = extras {
-            while let Some(bucket) = extras.try_next().await? {
-                document.items_mut().extend(bucket.items);
-            }
+        while let Some(bucket) = extras.try_next().await? {
+            document.items_mut().extend(bucket.items);
         }
         Ok(Some(document))
     }

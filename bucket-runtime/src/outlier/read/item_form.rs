@@ -25,7 +25,10 @@ use super::{
 use crate::{
     Part,
     outlier::Outlier,
-    read::part::{StoredPart, Whole},
+    read::{
+        part::{StoredPart, Whole},
+        stored_bucket::sift_each,
+    },
 };
 
 /// The form in which a read gives the items of a parent: whole, or as parts.
@@ -87,10 +90,7 @@ impl<T: Outlier, P: Part> ParentForm for PartsOfItems<T, P> {
     }
 
     fn sift(row: &RawDocument) -> Option<SiftedParent<Vec<P>>> {
-        Some(match sift_parts::<T, P>(row) {
-            Ok((parts, unreadable)) => (Ok(parts), unreadable),
-            Err(error) => (Err(error), Vec::new()),
-        })
+        Some(sift_parts::<T, P>(row))
     }
 }
 
@@ -115,7 +115,8 @@ impl<T: Outlier, P: Part> ParentItemForm for PartsOfItems<T, P> {
 impl<'de, T: Outlier, P: Part> Deserialize<'de> for PartsOfItems<T, P> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let row = <&RawDocument>::deserialize(deserializer)?;
-        let (parts, unreadable) = sift_parts::<T, P>(row).map_err(D::Error::custom)?;
+        let (parts, unreadable) = sift_parts::<T, P>(row);
+        let parts = parts.map_err(D::Error::custom)?;
         match unreadable.first() {
             None => Ok(Self {
                 parts,
@@ -130,21 +131,17 @@ impl<'de, T: Outlier, P: Part> Deserialize<'de> for PartsOfItems<T, P> {
 }
 
 /// Reads the items of a parent that can be read as parts, and lists the others.
-fn sift_parts<T: Outlier, P: Part>(
-    row: &RawDocument,
-) -> Result<(Vec<P>, Vec<Unreadable>), DriverError> {
+fn sift_parts<T: Outlier, P: Part>(row: &RawDocument) -> SiftedParent<Vec<P>> {
     let name = T::SPEC.items;
-    let (mut parts, mut unreadable) = (Vec::new(), Vec::new());
-    if row.get(name)?.is_none() {
-        return Ok((parts, unreadable));
-    }
-    let items = array(row, name);
-    let items = items.ok_or_else(|| DriverError::custom(format!("`{name}` is not an array")))?;
-    for (place, item) in (0..).zip(items) {
-        match read_value::<StoredPart<P>>(item) {
-            Ok(StoredPart(part)) => parts.push(part),
-            Err(error) => unreadable.push(Unreadable { place, error }),
-        }
-    }
-    Ok((parts, unreadable))
+    let items = match row.get(name) {
+        Ok(None) => Some(Vec::new()),
+        _ => array(row, name),
+    };
+    let Some(items) = items else {
+        let error = DriverError::custom(format!("`{name}` is not an array"));
+        return (Err(error), Vec::new());
+    };
+    let attempts = items.into_iter().map(read_value::<StoredPart<P>>);
+    let (parts, unreadable) = sift_each(attempts.map(|part| Ok(part?.0)));
+    (Ok(parts), unreadable)
 }

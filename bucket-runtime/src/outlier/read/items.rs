@@ -7,7 +7,6 @@ use bucket_core::{
 
 use super::{
     item_form::{ParentItemForm, PartsOfItems},
-    list::ParentList,
     parent_read::{ParentRead, parent_read_settings},
     rows::ParentRows,
     stream::ParentItemStream,
@@ -17,7 +16,7 @@ use crate::{
     call::Call,
     outlier::{IdRef, Outlier, Outliers},
     read::{
-        items::{ItemToken, PageOfItems},
+        items::{ItemPage, ItemToken, PageOfItems, PagePlace},
         part::Whole,
     },
 };
@@ -223,6 +222,26 @@ impl<'s, T: Outlier, F: ParentItemForm<Of = T>> ParentItems<'s, T, F> {
         })
     }
 
+    async fn page(mut self, limit: u64, place: PagePlace) -> Result<ItemPage<F::Item>> {
+        let PagePlace { token, backwards } = place;
+        self.1.newest_first ^= backwards;
+        // One more tells whether there are others.
+        self.1.limit = Some(limit.saturating_add(1));
+        let mut rows = self.rows(token.as_ref()).await?;
+        let mut found = Vec::new();
+        for _ in 0..limit {
+            let Some(row) = rows.next().await? else {
+                break;
+            };
+            found.extend(rows.read(&row)?.map(F::item));
+            rows.place.note_given(row);
+        }
+        // If the next row cannot be read, that is an error of the next page.
+        let has_more = !matches!(rows.next().await, Ok(None));
+        let beyond = has_more.then(|| rows.place.token(&rows.list)).flatten();
+        Ok(ItemPage::of_read(found, backwards, token, beyond))
+    }
+
     pub(crate) async fn execute(self) -> Result<ParentItemStream<'s, F::Item>> {
         let Self(_, query) = &self;
         let takes_all = query.filter.is_everything() && query.skip == 0 && query.limit.is_none();
@@ -239,7 +258,6 @@ impl<'s, T: Outlier, F: ParentItemForm<Of = T>> ParentItems<'s, T, F> {
     pub(super) async fn rows(self, after: Option<&ItemToken>) -> Result<ParentRows<'s>> {
         let Self(read, mut query) = self;
         query.names = F::names();
-        let list = ParentList::new(read.parent, query);
-        ParentRows::start(list, read.session, read.on_unreadable, after).await
+        ParentRows::start(read.parent, query, read.session, read.on_unreadable, after).await
     }
 }

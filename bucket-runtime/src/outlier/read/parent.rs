@@ -2,7 +2,7 @@
 
 use bucket_core::{
     protocol::command::each_one,
-    server::{read::cursor::DocumentCursor, target::Target},
+    server::read::cursor::DocumentCursor,
     value::{
         bytes,
         unreadable::{OnUnreadable, report},
@@ -87,14 +87,13 @@ impl<P: Part<Of: Outlier>> ParentForm for PartOf<P> {
 /// Reads the next parent of a find, and whether it is flagged. Unreadable items are an error,
 /// unless a callback takes them; other unreadable fields always are.
 pub(super) async fn next_parent<F: ParentForm>(
-    target: Target<'_>,
     rows: &mut DocumentCursor<'_>,
     on_unreadable: Option<&mut OnUnreadable<'_>>,
 ) -> Result<Option<Parent<F::Document>>> {
-    let Some((_, row)) = rows.next_raw().await? else {
+    let Some((target, row)) = rows.next_raw().await? else {
         return Ok(None);
     };
-    let fail = |error| target.unreadable_parent(row, error);
+    let fail = |error| target.borrow().unreadable_parent(row, error);
     let document = match bytes::read(row.as_bytes()) {
         Ok(stored) => F::document(stored),
         Err(error) => {

@@ -55,10 +55,9 @@ impl<T: Outlier, F: ParentForm<Of = T>> ParentRead<'_, T, F> {
             limit: Some(1),
             ..Range::unordered()
         };
-        let target = parent.parent();
-        let rows = target.find(parent.scope.parent(), range);
-        let mut rows = rows.cursor(session.as_deref_mut()).await?;
-        next_parent::<F>(target, &mut rows, on_unreadable.as_mut()).await
+        let found = parent.parent().find(parent.scope.parent(), range);
+        let mut rows = found.cursor(session.as_deref_mut()).await?;
+        next_parent::<F>(&mut rows, on_unreadable.as_mut()).await
     }
 }
 

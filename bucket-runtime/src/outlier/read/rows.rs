@@ -7,33 +7,39 @@
 //! item (`outlier/command/items.rs`). Newest first, the parent's array comes last if it is flagged,
 //! and then the first command sends none of it.
 
-use std::collections::VecDeque;
+use std::slice;
 
 use bucket_core::{
     error::Kind,
     protocol::query::Query,
     server::{call::Calls, read::cursor::DocumentCursor},
-    value::unreadable::OnUnreadable,
+    value::{
+        bytes,
+        unreadable::{OnUnreadable, read_value},
+    },
 };
 use mongodb::{
     ClientSession,
-    bson::{RawDocument, RawDocumentBuf},
+    bson::{RawBsonRef, RawDocument, RawDocumentBuf},
+    error::Error as DriverError,
 };
 use serde::de::DeserializeOwned;
 
-use super::list::{ParentList, ParentRow, Section, SectionRows};
+use super::section::{Section, SectionRows};
 use crate::{
-    Result,
-    read::items::{ItemToken, ReadPlace, resume, rows},
+    Error, Result,
+    outlier::parent_handle::ParentHandle,
+    read::items::{ItemList, ItemToken, ReadPlace, resume, rows},
 };
 
 /// The rows of a read, in the order of the list.
 pub(super) struct ParentRows<'s> {
-    pub(super) list: ParentList,
+    parent: ParentHandle,
+    pub(super) list: ItemList,
     /// The sections that are still to be read.
-    sections: VecDeque<Section>,
+    sections: slice::Iter<'static, Section>,
     /// The section that is being read.
-    section: Section,
+    pub(super) section: Section,
     cursor: Option<DocumentCursor<'s>>,
     /// The session, while no cursor has it.
     session: Option<&'s mut ClientSession>,
@@ -54,42 +60,48 @@ pub(super) struct ParentRows<'s> {
 impl<'s> ParentRows<'s> {
     /// Starts a read, after a token if there is one.
     pub(super) async fn start(
-        list: ParentList,
+        parent: ParentHandle,
+        query: Query,
         session: Option<&'s mut ClientSession>,
         on_unreadable: Option<OnUnreadable<'s>>,
         after: Option<&ItemToken>,
     ) -> Result<Self> {
-        let start = after.map(|token| list.items.position_of(token)).transpose();
-        let start = start.map_err(|_| list.parent.error(Kind::TokenMismatch))?;
-        let query = &list.items.query;
+        let list = ItemList {
+            spec: parent.scope.extras.spec,
+            target: parent.extras().into_owned(),
+            query,
+        };
+        let start = after.map(|token| list.position_of(token)).transpose();
+        let start = start.map_err(|_| parent.error(Kind::TokenMismatch))?;
         let mut rows = Self {
-            sections: Section::all(query.newest_first).iter().copied().collect(),
+            sections: Section::all(list.query.newest_first).iter(),
             section: Section::Own,
             cursor: None,
             session,
             on_unreadable,
-            skip: query.skip,
+            skip: list.query.skip,
             skips_own: false,
-            left: query.limit,
+            left: list.query.limit,
             is_flagged: false,
             place: ReadPlace::default(),
             calls: Calls::current(),
+            parent,
             list,
         };
         let Some(position) = start else {
             return Ok(rows);
         };
-        let section = rows.list.section_of(&position);
-        while rows.sections.front().is_some_and(|first| *first != section) {
-            rows.sections.pop_front();
-        }
-        rows.sections.pop_front();
+        let section = match position.bucket == rows.list.prefix() {
+            true => Section::Own,
+            false => Section::Extras,
+        };
+        rows.sections.find(|first| **first == section);
         rows.section = section;
         let mut neighbour = None;
         if rows.left != Some(0) {
-            let (source, session) = (SectionRows(&rows.list, section), rows.session.take());
-            let (cursor, given) = resume(&source, position.clone(), session).await?;
-            let scope = &rows.list.parent.scope;
+            let source = SectionRows(&rows.parent, &rows.list, section);
+            let (cursor, given) = resume(&source, position.clone(), rows.session.take()).await?;
+            let scope = &rows.parent.scope;
             rows.is_flagged = given.iter().any(|row| scope.is_flagged_in(row));
             (rows.cursor, neighbour) = (Some(cursor), given);
         }
@@ -98,109 +110,109 @@ impl<'s> ParentRows<'s> {
     }
 
     /// The next row. Whoever gives it notes that in `place`.
-    pub(super) async fn next(&mut self) -> Result<Option<ParentRow>> {
-        loop {
-            let is_open = self.cursor.is_some();
-            if self.left == Some(0) || !(is_open || self.open_next().await?) {
-                return Ok(None);
-            }
+    pub(super) async fn next(&mut self) -> Result<Option<RawDocumentBuf>> {
+        while self.left != Some(0) {
             let Some(cursor) = &mut self.cursor else {
-                return Ok(None);
+                let calls = self.calls.clone();
+                match calls.carry(self.open_next()).await? {
+                    true => continue,
+                    false => break,
+                }
             };
-            let Some(bytes) = cursor.next_decoded::<RawDocumentBuf>().await? else {
-                self.end_section();
+            let Some(row) = cursor.next_decoded::<RawDocumentBuf>().await? else {
+                self.session = self.cursor.take().and_then(DocumentCursor::into_session);
+                // A parent that is not flagged has no extras.
+                if self.section.is_own() && !self.is_flagged {
+                    self.sections = [].iter();
+                }
                 continue;
             };
-            self.check_document(&bytes)?;
-            let scope = &self.list.parent.scope;
-            self.is_flagged |= scope.is_flagged_in(&bytes);
-            let number = scope.number_in(&bytes);
+            if !self.section.is_own() {
+                self.parent.check_extras_document(&row)?;
+            }
+            let scope = &self.parent.scope;
+            self.is_flagged |= scope.is_flagged_in(&row);
+            let number = scope.number_in(&row);
             if std::mem::take(&mut self.skips_own) {
                 let waits = self.section == Section::OwnUnlessFlagged && self.is_flagged;
-                let length = scope.own_length_in(&bytes);
+                let length = scope.own_length_in(&row);
                 let skipped = if waits { 0 } else { length };
                 self.skip = number.map_or(self.skip.saturating_sub(skipped), |_| 0);
             }
             // The row behind the parent's own items is not an item.
-            let Some(number) = number else {
+            if number.is_none() {
                 continue;
-            };
-            let section = self.section;
-            let row = ParentRow {
-                section,
-                number,
-                bytes,
-            };
+            }
             if self.skip > 0 {
                 self.skip -= 1;
-                self.place.note_given(row.bytes);
+                self.place.note_given(row);
                 continue;
             }
             self.left = self.left.map(|left| left - 1);
             return Ok(Some(row));
         }
-    }
-
-    /// The next item that can be read.
-    pub(super) async fn next_item<I: DeserializeOwned>(&mut self) -> Result<Option<I>> {
-        while let Some(row) = self.next().await? {
-            let item = self.read(&row)?;
-            if item.is_some() {
-                return Ok(item);
-            }
-        }
         Ok(None)
     }
 
-    /// Reads the item of a row. An unreadable one is an error, unless a callback takes it.
-    pub(super) fn read<I: DeserializeOwned>(&mut self, row: &ParentRow) -> Result<Option<I>> {
-        match (self.list.item(row), &mut self.on_unreadable) {
-            (Ok(item), _) => Ok(Some(item)),
+    /// Reads the item of the last row. An unreadable one is an error, unless a callback takes it.
+    pub(super) fn read<I: DeserializeOwned>(&mut self, row: &RawDocument) -> Result<Option<I>> {
+        let item = match self.parent.scope.element_in(row) {
+            Some(RawBsonRef::Document(item)) => bytes::read(item.as_bytes()),
+            Some(item) => read_value(item),
+            None => Err(DriverError::custom("it is missing")),
+        };
+        let item = item.map_err(|error| self.unreadable(row, &error));
+        match (item, &mut self.on_unreadable) {
             (Err(error), Some(report)) => {
                 report(error);
                 Ok(None)
             }
-            (Err(error), None) => Err(error),
+            (item, _) => item.map(Some),
         }
     }
 
-    /// An error if the row's document is not one of this section.
-    fn check_document(&self, row: &RawDocument) -> Result<()> {
-        match self.section.is_own() {
-            true => Ok(()),
-            false => self.list.parent.check_extras_document(row),
-        }
+    /// The number of elements before the item of a row in its array.
+    pub(super) fn number_of(&self, row: &RawDocument) -> u32 {
+        self.parent.scope.number_in(row).unwrap_or_default()
     }
 
-    /// Takes the session back, and skips the extras of a parent that has none.
-    fn end_section(&mut self) {
-        self.session = self.cursor.take().and_then(DocumentCursor::into_session);
-        if self.section.is_own() && !self.is_flagged {
-            self.sections.clear();
+    /// The error of an item that cannot be read.
+    fn unreadable(&self, row: &RawDocument, error: &DriverError) -> Error {
+        let (parent, is_own) = (&self.parent, self.section.is_own());
+        let spec = parent.scope.spec;
+        let items = if is_own { spec.items } else { spec.extra_items };
+        let error = format!("{items}.{}: {}", self.number_of(row), bytes::reason(error));
+        let error = DriverError::custom(error);
+        match is_own {
+            true => parent.error(parent.unreadable_kind()).with_driver(error),
+            false => parent.extras().unreadable(row, error),
         }
     }
 
     /// Opens the next section that the read does not skip as a whole, if there is one.
     async fn open_next(&mut self) -> Result<bool> {
-        let calls = self.calls.clone();
-        calls.carry(self.open_unskipped()).await
-    }
-
-    async fn open_unskipped(&mut self) -> Result<bool> {
-        while let Some(section) = self.sections.pop_front() {
-            self.section = section;
+        while let Some(section) = self.sections.next() {
+            self.section = *section;
             let mut query = Query {
                 skip: 0,
-                ..self.list.items.query.clone()
+                ..self.list.query.clone()
             };
             // Up to a document's items are cheaper to leave out here.
-            let capacity = u64::from(self.list.items.spec.capacity);
+            let capacity = u64::from(self.list.spec.capacity);
             if section.is_own() {
                 self.skips_own = self.skip > 0 && query.filter.is_everything();
                 query.skip = if self.skips_own { self.skip } else { 0 };
             } else if self.skip >= capacity {
-                if self.skip_section().await? {
-                    continue;
+                // Where the parent's own items follow, a count tells whether all are skipped.
+                if !self.sections.as_slice().is_empty() {
+                    let extras = &self.parent.scope.extras;
+                    let count = query.count(extras.spec, Some(extras));
+                    let count = self.parent.extras().pipeline(count);
+                    let count = count.sum(self.session.as_deref_mut()).await?;
+                    if count <= self.skip {
+                        self.skip -= count;
+                        continue;
+                    }
                 }
                 query.skip = std::mem::take(&mut self.skip);
             }
@@ -209,27 +221,10 @@ impl<'s> ParentRows<'s> {
                 false => self.left.map(|left| left.saturating_add(self.skip)),
             };
             let session = self.session.take();
-            let source = SectionRows(&self.list, section);
+            let source = SectionRows(&self.parent, &self.list, *section);
             self.cursor = Some(rows(&source, &query, None, session).await?);
             return Ok(true);
         }
         Ok(false)
-    }
-
-    /// Whether all matching extras are skipped, which takes a count of them where the parent's own
-    /// items follow.
-    async fn skip_section(&mut self) -> Result<bool> {
-        if self.sections.is_empty() {
-            return Ok(false);
-        }
-        let extras = &self.list.parent.scope.extras;
-        let count = self.list.items.query.count(extras.spec, Some(extras));
-        let count = self.list.parent.extras().pipeline(count);
-        let count = count.sum(self.session.as_deref_mut()).await?;
-        let is_skipped = count <= self.skip;
-        if is_skipped {
-            self.skip -= count;
-        }
-        Ok(is_skipped)
     }
 }

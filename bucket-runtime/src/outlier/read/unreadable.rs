@@ -11,24 +11,19 @@ use mongodb::{
 };
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-use crate::{Result, outlier::Outlier};
+use crate::{Result, outlier::Outlier, read::stored_bucket::sift_each};
 
 /// A parent without its unreadable items, or why it cannot be read; and these items.
 pub(crate) type SiftedParent<T> = (Result<T, DriverError>, Vec<Unreadable>);
 
 /// Reads the parent without its unreadable items, and lists these.
 pub fn sift<T: Outlier>(row: &RawDocument) -> SiftedParent<T> {
-    let mut unreadable = Vec::new();
     let Some(items) = array(row, T::SPEC.items) else {
-        return (bytes::read(row.as_bytes()), unreadable);
+        return (bytes::read(row.as_bytes()), Vec::new());
     };
-    let mut readable = Vec::new();
-    for (place, item) in (0..).zip(items) {
-        match read_value::<T::Item>(item) {
-            Ok(_) => readable.push(item),
-            Err(error) => unreadable.push(Unreadable { place, error }),
-        }
-    }
+    let attempts = items.into_iter();
+    let attempts = attempts.map(|item| read_value::<T::Item>(item).map(|_| item));
+    let (readable, unreadable) = sift_each(attempts);
     let parent = replace_field(row, T::SPEC.items, readable);
     (
         parent.and_then(|parent| bytes::read(parent.as_bytes())),

@@ -3,8 +3,7 @@
 
 use std::{mem, sync::Arc};
 
-use bucket_core::protocol::{budget::Budget, command::Update};
-use mongodb::bson::Bson;
+use bucket_core::protocol::command::Update;
 
 use super::waiting_items::WaitingItems;
 use crate::{
@@ -19,8 +18,7 @@ use crate::{
 
 impl ParentHandle {
     /// Pushes one item, together with other waiting ones.
-    pub(super) async fn push_with_others(self, element: Bson) -> Result<Appended> {
-        let entry = Entry::from(element);
+    pub(super) async fn push_with_others(self, entry: Entry) -> Result<Appended> {
         let Self { collections, scope } = &self;
         let prefix = &scope.extras.prefix;
         let combiner = &collections.combiner;
@@ -32,27 +30,22 @@ impl ParentHandle {
     /// others, each that is not stored is pushed by itself.
     async fn push_all(&self, pushes: Vec<(Caller, Entry)>) {
         let calls = calls_of(pushes.iter().map(|(caller, _)| caller));
-        let mut items = WaitingItems::new(elements(&pushes));
+        let mut items = WaitingItems::new(pushes.iter().map(|(_, entry)| entry.clone()));
         let pushed = calls.carry(self.push(&mut items, None)).await;
         let is_alone = pushes.len() == 1;
         for (place, (caller, entry)) in pushes.into_iter().enumerate() {
             let answer = items.answer(place);
-            let result = match &pushed {
-                Ok(()) => Ok(answer),
+            match &pushed {
                 // An equal item that waited, too, may be the one that failed.
-                Err(_) if answer == Appended::Stored => Ok(answer),
-                Err(error) if is_alone || error.is_maybe_stored() => Err(error.clone()),
-                Err(_) => self.push_alone(&caller, entry.element).await,
-            };
-            caller.answer(result);
+                Err(error) if answer != Appended::Stored => {
+                    match is_alone || error.is_maybe_stored() {
+                        true => caller.answer(Err(error.clone())),
+                        false => Box::pin(self.push_all(vec![(caller, entry)])).await,
+                    }
+                }
+                _ => caller.answer(Ok(answer)),
+            }
         }
-    }
-
-    async fn push_alone(&self, caller: &Caller, element: Bson) -> Result<Appended> {
-        let mut items = WaitingItems::new(vec![element]);
-        let calls = calls_of([caller]);
-        calls.carry(self.push(&mut items, None)).await?;
-        Ok(items.answer(0))
     }
 }
 
@@ -68,18 +61,11 @@ impl SendWaiting for OutlierCollections {
 }
 
 impl OutlierCollections {
-    fn parent(&self, scope: &ParentScope) -> ParentHandle {
-        ParentHandle {
-            collections: self.clone(),
-            scope: scope.clone(),
-        }
-    }
-
     /// Pushes all items of one parent.
     async fn push_each(&self, mut parent: InFlight<ParentScope>) -> InFlight<ParentScope> {
         let pushes = mem::take(&mut parent.items);
         if !pushes.is_empty() {
-            self.parent(&parent.key).push_all(pushes).await;
+            self.parent(parent.key.clone()).push_all(pushes).await;
         }
         parent
     }
@@ -134,12 +120,11 @@ impl OutlierCollections {
     /// extras or no document can hold one.
     fn first_statement(&self, parent: &InFlight<ParentScope>) -> Option<Update> {
         let InFlight { key, items, .. } = parent;
-        let budget = Budget::of(&key.extras);
-        let fits = |entry: &Entry| budget.is_none_or(|budget| budget.check(entry.size).is_ok());
-        let is_sent = !items.is_empty()
-            && !self.known.contains(&key.extras.prefix)
-            && items.iter().all(|(_, entry)| fits(entry));
-        is_sent.then(|| key.push(elements(items), false))
+        let misfit = key.find_misfit(items.iter().map(|(_, entry)| entry.size));
+        let is_sent =
+            !items.is_empty() && !self.known.contains(&key.extras.prefix) && misfit.is_none();
+        let elements = items.iter().map(|(_, entry)| entry.element.clone());
+        is_sent.then(|| key.push(elements.collect(), false))
     }
 
     /// Pushes all items of one parent in a task of its own.
@@ -150,8 +135,4 @@ impl OutlierCollections {
             drop(collections.push_each(parent).await);
         });
     }
-}
-
-fn elements(pushes: &[(Caller, Entry)]) -> Vec<Bson> {
-    Vec::from_iter(pushes.iter().map(|(_, entry)| entry.element.clone()))
 }

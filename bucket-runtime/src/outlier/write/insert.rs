@@ -3,7 +3,7 @@
 use bucket_core::{
     error::{Kind, duplicate_index},
     server::call::span,
-    value::element::document_size,
+    value::element::{document_size, value_size},
 };
 use mongodb::{ClientSession, bson::Document};
 
@@ -12,6 +12,7 @@ use crate::{
     Result,
     call::{InSession, Write},
     outlier::{Outlier, Outliers, parent_handle::ParentHandle},
+    write::item::Entry,
 };
 
 impl<T: Outlier> Outliers<T> {
@@ -59,19 +60,17 @@ impl ParentHandle {
         mut session: Option<&mut ClientSession>,
     ) -> Result<()> {
         let spec = self.scope.spec;
-        let mut rest = match document.get_array_mut(spec.items) {
-            Ok(items) => std::mem::take(items),
-            Err(_) => Vec::new(),
-        };
-        if let (_, Some(misfit)) = self.find_misfit(&rest) {
-            return Err(misfit);
+        let items = document.get_array_mut(spec.items);
+        let mut rest = items.map_or_else(|_| Vec::new(), std::mem::take);
+        if let Some((_, misfit)) = self.scope.find_misfit(rest.iter().map(value_size)) {
+            return Err(self.error(misfit));
         }
         for element in &rest {
             self.check_identity(element)?;
         }
         self.check_twins(&rest)?;
         let bytes = document_size(&document);
-        let kept = self.scope.count_fitting(0, bytes, &rest);
+        let kept = (self.scope).count_fitting(0, bytes, rest.iter().map(value_size));
         if let Ok(items) = document.get_array_mut(spec.items) {
             items.extend(rest.drain(..kept));
         }
@@ -88,7 +87,7 @@ impl ParentHandle {
                 Some("_id_") => error.known_as(Kind::ParentThere),
                 _ => error,
             })?;
-        let mut rest = WaitingItems::new(rest);
+        let mut rest = WaitingItems::new(rest.into_iter().map(Entry::from));
         let extended = self.extend(&mut rest, session).await;
         extended.map_err(|error| match error.is(&Kind::NoParent) {
             true => error.known_as(Kind::ParentDeleted),

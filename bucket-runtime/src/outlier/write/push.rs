@@ -16,7 +16,11 @@ use crate::{
         parent_handle::{ParentHandle, ParentState},
     },
     read::stored_bucket::read_element,
-    write::{appended::Appended, item},
+    write::{
+        appended::Appended,
+        engine::TRIES,
+        item::{self, Entry},
+    },
 };
 
 use super::waiting_items::WaitingItems;
@@ -57,25 +61,22 @@ impl<T: Outlier> Outliers<T> {
     /// ```
     pub fn push<'s>(&self, id: IdRef<'_, T>, item: impl Into<T::Item>) -> Write<'s, Appended> {
         let parent = self.parent(id);
-        let element = parent.pushed_element::<T>(&item.into());
+        let entry = parent.pushed_entry::<T>(&item.into());
         Write::new(span!(push), |InSession(session)| async move {
-            let element = element?;
+            let entry = entry?;
             let Some(session) = session else {
-                return parent.push_with_others(element).await;
+                return parent.push_with_others(entry).await;
             };
-            let mut items = WaitingItems::new(vec![element]);
+            let mut items = WaitingItems::new([entry]);
             parent.push(&mut items, Some(session)).await?;
             Ok(items.answer(0))
         })
     }
 }
 
-/// The number of times that the parent may change its state between two steps of one push.
-pub(super) const MAX_CHANGES: u32 = 100;
-
 impl ParentHandle {
     /// An item in the form in which it is sent.
-    pub(super) fn pushed_element<T: Outlier>(&self, item: &T::Item) -> Result<Bson> {
+    pub(super) fn pushed_entry<T: Outlier>(&self, item: &T::Item) -> Result<Entry> {
         if let Some(item) = T::item_too_long(item) {
             return Err(self.error(Kind::TooLong(item)));
         }
@@ -84,7 +85,7 @@ impl ParentHandle {
         let element = read_back::stored(item, false, read);
         let element = element.map_err(|refusal| self.unwritten(refusal))?;
         self.check_identity(&element)?;
-        Ok(element)
+        Ok(Entry::from(element))
     }
 
     /// An error if items have an identity, and this one's is not a single value.
@@ -102,8 +103,9 @@ impl ParentHandle {
         items: &mut WaitingItems,
         session: Option<&mut ClientSession>,
     ) -> Result<()> {
-        let (fit, misfit) = self.find_misfit(&items.elements);
-        let rest = items.take_from(fit);
+        let misfit = self.scope.find_misfit(items.sizes());
+        let fitting = misfit.as_ref().map_or(items.entries.len(), |(n, _)| *n);
+        let rest = items.entries.split_off(fitting);
         let pushed = match self.scope.spec.unique {
             None => self.push_fitting(items, session).await,
             Some(field) => {
@@ -111,14 +113,14 @@ impl ParentHandle {
                 self.push_identified(field, items, session).await
             }
         };
-        items.put_back(rest);
+        items.entries.extend(rest);
         pushed.map_err(
             |error| match error.is(&Kind::NoParent) && !items.stored.is_empty() {
                 true => error.known_as(Kind::ParentDeleted),
                 false => error,
             },
         )?;
-        misfit.map_or(Ok(()), Err)
+        misfit.map_or(Ok(()), |(_, kind)| Err(self.error(kind)))
     }
 
     /// Pushes items each of which a document can hold.
@@ -127,18 +129,25 @@ impl ParentHandle {
         items: &mut WaitingItems,
         mut session: Option<&mut ClientSession>,
     ) -> Result<()> {
-        let mut is_known = !items.is_empty() && self.is_known();
-        if is_known && self.push_to_known(items, session.as_deref_mut()).await? {
-            return Ok(());
+        let mut is_known = !items.entries.is_empty() && self.is_known();
+        // The extras do not show that the parent still is an outlier: a delete that was cut short
+        // leaves them, and so does one that another push overtook. With a total, the transaction
+        // looks at the parent.
+        let has_total = self.scope.spec.total.is_some();
+        if is_known && (has_total || self.is_flagged(session.as_deref_mut()).await?) {
+            match self.extend(items, session.as_deref_mut()).await {
+                Err(error) if error.is(&Kind::NoParent) => {}
+                extended => return extended,
+            }
         }
         // A parent whose state is unknown is treated as empty.
         let mut state = ParentState::default();
-        for _ in 0..MAX_CHANGES {
-            if items.is_empty() {
+        // The parent may change its state between two steps.
+        for _ in 0..TRIES {
+            if items.entries.is_empty() {
                 return Ok(());
             }
-            let fitting = (self.scope).count_fitting(state.length, state.bytes, &items.elements);
-            let fitting = fitting.max(1);
+            let fitting = self.count_fitting(&state, items).max(1);
             if !is_known {
                 let pushed = self.push_to_array(items, fitting, &state, session.as_deref_mut());
                 if pushed.await? {
@@ -146,9 +155,11 @@ impl ParentHandle {
                     continue;
                 }
             }
-            let flag = || self.scope.flag(&items.elements[..1]);
+            let first = items.first(1);
+            let flag = || self.scope.flag(&first);
             let target = self.parent().store_no_items();
             if target.update(flag, session.as_deref_mut()).await? {
+                bucket_core::reached!("a push flags its parent, known: {is_known}");
                 self.remember();
                 return self.extend(items, session).await;
             }
@@ -158,7 +169,7 @@ impl ParentHandle {
             let found = self.read_state(&[], true, session.as_deref_mut()).await?;
             state = found.ok_or_else(|| self.error(Kind::NoParent))?;
         }
-        Err(self.error(Kind::Contended(MAX_CHANGES)))
+        Err(self.error(Kind::Contended(TRIES)))
     }
 
     /// Pushes the first items to the array of a parent that is not flagged, if it has room and
@@ -170,31 +181,18 @@ impl ParentHandle {
         state: &ParentState,
         session: Option<&mut ClientSession>,
     ) -> Result<bool> {
-        let first_items = || items.elements[..first].to_vec();
-        let push = || self.scope.push(first_items(), state.lacks_total);
+        let push = || self.scope.push(items.first(first), state.lacks_total);
         let is_pushed = self.parent().update(push, session).await?;
+        bucket_core::reached!("a push to a parent's array, stored: {is_pushed}");
         if is_pushed {
-            items.remove_first(first, 0..first);
+            let pushed = items.entries.drain(..first);
+            items.stored.extend(pushed.map(|(place, _)| place));
         }
         Ok(is_pushed)
     }
 
-    /// Appends the items to the extras of a parent that is known to be an outlier; returns whether
-    /// it still is.
-    ///
-    /// Its extras do not show that: a delete that was cut short leaves them, and so does one that
-    /// another push overtook. With a total, the transaction looks at the parent.
-    async fn push_to_known(
-        &self,
-        items: &mut WaitingItems,
-        mut session: Option<&mut ClientSession>,
-    ) -> Result<bool> {
-        if self.scope.spec.total.is_none() && !self.is_flagged(session.as_deref_mut()).await? {
-            return Ok(false);
-        }
-        match self.extend(items, session).await {
-            Err(error) if error.is(&Kind::NoParent) => Ok(false),
-            stored => stored.map(|()| true),
-        }
+    /// How many of the first items a parent in this state can take.
+    pub(super) fn count_fitting(&self, state: &ParentState, items: &WaitingItems) -> usize {
+        (self.scope).count_fitting(state.length, state.bytes, items.sizes())
     }
 }

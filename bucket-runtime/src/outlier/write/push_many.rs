@@ -31,17 +31,21 @@ impl<T: Outlier> Outliers<T> {
         let parent = self.parent(id);
         let items: Vec<T::Item> = items.into_iter().map(Into::into).collect();
         Write::new(span!(push_many), |InSession(session)| async move {
-            let elements = items.iter().map(|item| parent.pushed_element::<T>(item));
-            let elements = match elements.collect() {
-                Ok(elements) => elements,
+            let entries = items.iter().map(|item| parent.pushed_entry::<T>(item));
+            let entries: Vec<_> = match entries.collect() {
+                Ok(entries) => entries,
                 Err(error) => return Err(PushManyError { error, rest: items }),
             };
-            let mut waiting = WaitingItems::new(elements);
-            match parent.push(&mut waiting, session).await {
+            let mut waiting = WaitingItems::new(entries);
+            let pushed = parent.push(&mut waiting, session).await;
+            let mut places = waiting.entries.iter().map(|(place, _)| *place).peekable();
+            let numbered = items.into_iter().enumerate();
+            let rest = numbered.filter(|(n, _)| places.next_if_eq(n).is_some());
+            match pushed {
                 Ok(()) => Ok(waiting.stored.len() as u64),
                 Err(error) => Err(PushManyError {
                     error,
-                    rest: waiting.select(items),
+                    rest: rest.map(|(_, item)| item).collect(),
                 }),
             }
         })

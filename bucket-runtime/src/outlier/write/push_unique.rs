@@ -3,14 +3,14 @@
 //! An array takes nothing more once its parent is flagged. So an item that a flagged parent's array
 //! does not hold is never in it later, and from then on the unique index of the extras is enough.
 
-use bucket_core::error::Kind;
+use bucket_core::{error::Kind, value::element::count_within};
 use mongodb::ClientSession;
 
 use super::waiting_items::WaitingItems;
 use crate::{
     Result,
     outlier::parent_handle::{ParentHandle, ParentState},
-    write::engine::COMMAND_BYTES,
+    write::engine::{COMMAND_BYTES, TRIES},
 };
 
 /// How many items one command compares with those of a parent.
@@ -32,11 +32,11 @@ impl ParentHandle {
         let mut state = ParentState::default();
         let mut is_outlier = self.is_known();
         let mut changes = 0;
-        while !items.is_empty() {
+        while !items.entries.is_empty() {
             // A command holds an item and its identity.
-            let most = items.count_comparable(ITEMS_PER_COMPARISON, COMMAND_BYTES / 2);
-            let fitting = (self.scope).count_fitting(state.length, state.bytes, &items.elements);
-            let fitting = fitting.clamp(1, most);
+            let sizes = items.sizes().take(ITEMS_PER_COMPARISON);
+            let most = count_within(COMMAND_BYTES / 2, sizes).max(1);
+            let fitting = self.count_fitting(&state, items).clamp(1, most);
             let is_pushed = match is_outlier {
                 true => (self.push_to_outlier(items, most, session.as_deref_mut())).await?,
                 false => {
@@ -49,17 +49,17 @@ impl ParentHandle {
                 continue;
             }
             // Items are there; or the parent has room, but for fewer of them; or it does not exist.
-            let first = &items.elements[..most];
-            let found = self.read_state(first, true, session.as_deref_mut());
+            let first = items.first(most);
+            let found = self.read_state(&first, true, session.as_deref_mut());
             state = (found.await?).ok_or_else(|| self.error(Kind::NoParent))?;
             items.remove_held(field, &state.held);
-            let fitting = (self.scope).count_fitting(state.length, state.bytes, &items.elements);
-            is_outlier = state.flagged || fitting == 0;
+            is_outlier = state.flagged || self.count_fitting(&state, items) == 0;
+            bucket_core::reached!("a push of unique items again, flagged: {}", state.flagged);
             if !state.flagged {
                 self.forget();
             }
             changes += 1;
-            if changes == super::push::MAX_CHANGES {
+            if changes == TRIES {
                 return Err(self.error(Kind::Contended(changes)));
             }
         }
@@ -74,17 +74,18 @@ impl ParentHandle {
         first: usize,
         mut session: Option<&mut ClientSession>,
     ) -> Result<bool> {
-        let flag = || self.scope.flag(&items.elements[..first]);
+        let elements = items.first(first);
+        let flag = || self.scope.flag(&elements);
         let target = self.parent().store_no_items();
         if !target.update(flag, session.as_deref_mut()).await? {
             return Ok(false);
         }
-        let later = items.take_from(first);
+        let later = items.entries.split_off(first);
         let pushed = match self.check_extras(session.as_deref_mut()).await {
             Ok(()) => self.extend(items, session).await,
             Err(error) => Err(error),
         };
-        items.put_back(later);
+        items.entries.extend(later);
         pushed.map(|()| true)
     }
 }

@@ -5,8 +5,9 @@ use bucket_core::{
     server::call::span,
     value::{
         bytes,
+        element::element,
         exact::{exact_document, restored},
-        number::whole,
+        number::whole_in,
     },
 };
 use mongodb::{
@@ -116,14 +117,13 @@ impl ParentHandle {
         read: &RawDocument,
         change: &mut (dyn FnMut(&mut T) + Send),
     ) -> Result<Vec<FieldChange>> {
-        let stored = self.stored_fields(read)?;
-        let raw = bytes::write(&stored).map_err(|refusal| self.unwritten(refusal))?;
-        let unreadable = |error| match RawDocumentBuf::from_bytes(raw.clone()) {
-            Ok(raw) => self.parent().unreadable_parent(&raw, error),
-            Err(_) => self.error(Kind::Serialize).with_driver(error),
-        };
-        let mut parent: T = bytes::read(&raw).map_err(unreadable)?;
-        let before = self.element(&parent)?;
+        // The parent's fields, exactly as they are stored, with an empty array.
+        let raw = read.get_document("parent").ok();
+        let stored = raw.and_then(|raw| Some((raw, exact_document(raw)?)));
+        let (raw, stored) = stored.ok_or_else(|| self.error(Kind::NamedTwice))?;
+        let unreadable = |error| self.parent().unreadable_parent(raw, error);
+        let mut parent: T = bytes::read(raw.as_bytes()).map_err(unreadable)?;
+        let before = element(&parent).map_err(|refusal| self.unwritten(refusal))?;
         change(&mut parent);
         // A flattened map has the flag of a parent that is an outlier.
         let flag = Some(self.scope.spec.flag);
@@ -132,22 +132,16 @@ impl ParentHandle {
         let (Bson::Document(before), Bson::Document(after)) = (before, after) else {
             return Err(self.error(Kind::Serialize));
         };
-        let changes = FieldChange::between(&stored, &before, after);
+        let changes = FieldChange::between(&stored, &before, &after);
         let changes = self.without_written(changes)?;
         self.check_changed::<T>(stored, &changes)?;
         self.check_room(read, &changes)?;
         Ok(changes)
     }
 
-    /// The parent's fields, exactly as they are stored, with an empty array.
-    fn stored_fields(&self, read: &RawDocument) -> Result<Document> {
-        let stored = read.get_document("parent").ok().and_then(exact_document);
-        stored.ok_or_else(|| self.error(Kind::NamedTwice))
-    }
-
     /// The changes of fields that the runtime does not write by itself; an error if one of those
     /// changed.
-    fn without_written(&self, changes: Vec<FieldChange>) -> Result<Vec<FieldChange>> {
+    fn without_written(&self, mut changes: Vec<FieldChange>) -> Result<Vec<FieldChange>> {
         let spec = self.scope.spec;
         let written = |name: &str| match name {
             "_id" => Some("id"),
@@ -156,14 +150,12 @@ impl ParentHandle {
             name if Some(name) == spec.total => Some("total"),
             _ => None,
         };
-        let moved = |field: &FieldChange| written(&field.name).filter(|_| field.is_changed());
-        if let Some(what) = changes.iter().find_map(moved) {
+        let mut changed = changes.iter().filter(|field| field.is_changed());
+        if let Some(what) = changed.find_map(|field| written(&field.name)) {
             return Err(self.error(Kind::ParentMoved(what)));
         }
-        let others = changes
-            .into_iter()
-            .filter(|field| written(&field.name).is_none());
-        Ok(others.collect())
+        changes.retain(|field| written(&field.name).is_none());
+        Ok(changes)
     }
 
     /// An error if the struct could not read the changed parent.
@@ -186,12 +178,8 @@ impl ParentHandle {
 
     /// An error if the parent has no room for what its fields grow by.
     fn check_room(&self, read: &RawDocument, changes: &[FieldChange]) -> Result<()> {
-        let size = read.get("size").ok().flatten();
-        let size = size
-            .and_then(|size| whole(&Bson::try_from(size).ok()?))
-            .unwrap_or(0);
         let grown = FieldChange::growth(changes);
-        let bytes = size + grown;
+        let bytes = whole_in(read, "size").unwrap_or(0) as i64 + grown;
         match grown > 0
             && !self.scope.spec.is_bounded
             && bytes > i64::from(self.scope.spec.max_bytes)

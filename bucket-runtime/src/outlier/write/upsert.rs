@@ -2,7 +2,6 @@
 
 use bucket_core::{
     error::Kind, protocol::range::Range, schema::names::WHOLE_ITEM, server::call::span,
-    value::element::value_size,
 };
 use mongodb::{
     ClientSession,
@@ -20,6 +19,7 @@ use crate::{
     write::{
         edit::upsert::{Upserted, replace_by_identity},
         engine::{TRIES, pause},
+        item::Entry,
     },
 };
 
@@ -69,9 +69,9 @@ impl<T: Outlier> Outliers<T> {
         T: IdentifiedItems,
     {
         let parent = self.parent(id);
-        let element = parent.pushed_element::<T>(&item.into());
+        let entry = parent.pushed_entry::<T>(&item.into());
         Write::new(span!(upsert_item), |InSession(session)| async move {
-            parent.upsert::<T>(element?, session).await
+            parent.upsert::<T>(entry?, session).await
         })
     }
 }
@@ -79,27 +79,27 @@ impl<T: Outlier> Outliers<T> {
 impl ParentHandle {
     async fn upsert<T: Outlier>(
         self,
-        element: Bson,
+        entry: Entry,
         mut session: Option<&mut ClientSession>,
     ) -> Result<Upserted> {
         let field = self.scope.spec.unique.unwrap_or(WHOLE_ITEM);
+        let element = &entry.element;
         let mut was_there = false;
         for tries in 0..TRIES {
             pause(tries).await;
             // An item that is its own identity cannot differ from the one that is there.
             if field != WHOLE_ITEM {
                 let in_extras = was_there || self.is_known();
-                let replaced =
-                    self.replace::<T>(field, &element, in_extras, session.as_deref_mut());
+                let replaced = self.replace::<T>(field, element, in_extras, session.as_deref_mut());
                 if replaced.await? {
                     return Ok(Upserted::Replaced);
                 }
             }
             if was_there {
-                let grown = self.check_growth(field, &element, session.as_deref_mut());
+                let grown = self.check_growth(field, &entry, session.as_deref_mut());
                 grown.await?;
             }
-            let mut items = WaitingItems::new(vec![element.clone()]);
+            let mut items = WaitingItems::new([entry.clone()]);
             self.push(&mut items, session.as_deref_mut()).await?;
             match items.stored.len() {
                 0 if field == WHOLE_ITEM => return Ok(Upserted::Replaced),
@@ -120,11 +120,9 @@ impl ParentHandle {
         mut session: Option<&mut ClientSession>,
     ) -> Result<bool> {
         let (filter, pipeline) = self.scope.replace(field, element.clone());
-        let id = doc! { "_id": 1 };
-        let replaced =
-            self.parent()
-                .change(filter, Some(pipeline), None, id, session.as_deref_mut());
-        if replaced.await?.is_some() {
+        let (target, of_own) = (self.parent(), session.as_deref_mut());
+        let replaced = target.change_read(filter, Some(pipeline), None, of_own);
+        if replaced.await? {
             return Ok(true);
         }
         if !in_extras || !self.is_flagged(session.as_deref_mut()).await? {
@@ -142,7 +140,7 @@ impl ParentHandle {
     async fn check_growth(
         &self,
         field: &'static str,
-        element: &Bson,
+        Entry { element, size, .. }: &Entry,
         session: Option<&mut ClientSession>,
     ) -> Result<()> {
         if self.scope.spec.is_bounded {
@@ -153,7 +151,7 @@ impl ParentHandle {
         let found = self.parent().find(held, Range::unordered().project(fits));
         match found.read_primary().first(session).await? {
             Some(found) if found.get_bool("fits").is_ok_and(|fits| !fits) => {
-                Err(self.error(Kind::NoRoom(value_size(element))))
+                Err(self.error(Kind::NoRoom(*size)))
             }
             _ => Ok(()),
         }

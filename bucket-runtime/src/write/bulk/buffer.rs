@@ -3,16 +3,12 @@
 use std::{collections::HashMap, mem, sync::Arc};
 
 use bucket_core::server::call;
-use tokio::{
-    sync::mpsc,
-    task::{JoinError, JoinSet},
-};
+use tokio::{sync::mpsc, task::JoinSet};
 
 use super::{OnProgress, check, load::Load, sizes::Sizes};
 use crate::{
     Error,
     write::{
-        chance::RandomState,
         engine::Engine,
         item::{UntypedItem, UntypedItems},
     },
@@ -24,13 +20,13 @@ const COMMANDS_IN_FLIGHT: usize = 4;
 /// A load and its items that wait to be sent. The caller holds the items, and this their indexes.
 pub(super) struct LoadBuffer {
     pub(super) load: Load,
-    /// The items of each key, by the prefix of its ids.
-    keys: HashMap<String, Vec<usize>, RandomState>,
+    /// The items of each key.
+    keys: Vec<Vec<usize>>,
+    /// The place of each key in `keys`, by the prefix of its ids.
+    places: HashMap<String, usize>,
     /// About how much memory the items take, and how much they may take.
     bytes: usize,
     max_bytes: usize,
-    /// How many items may fail before no further ones are taken.
-    max_failed: usize,
     sizes: Sizes,
     /// A buffer for the prefix that looks up the next item's key.
     prefix: String,
@@ -41,13 +37,14 @@ impl LoadBuffer {
         Self {
             load: Load {
                 engine,
+                max_failed,
                 state: Arc::default(),
                 reports: None,
             },
-            keys: HashMap::default(),
+            keys: Vec::new(),
+            places: HashMap::new(),
             bytes: 0,
             max_bytes,
-            max_failed,
             sizes: Sizes::default(),
             prefix: String::new(),
         }
@@ -58,24 +55,20 @@ impl LoadBuffer {
         if let Err(error) = check(&self.load.engine, item) {
             self.load.record_refused([index], &error);
             // Checking this for every item would take as long as all other work here.
-            return self.is_over();
+            return self.load.is_over();
         }
         self.bytes += self.sizes.estimate(item);
         self.prefix.clear();
         item.write_prefix(&mut self.prefix);
-        if let Some(indexes) = self.keys.get_mut(&self.prefix) {
-            indexes.push(index);
+        if let Some(place) = self.places.get(&self.prefix) {
+            self.keys[*place].push(index);
         } else {
             // A map that has grown is half empty.
             self.bytes += 2 * mem::size_of::<(String, Vec<usize>)>() + self.prefix.len();
-            self.keys.insert(self.prefix.clone(), vec![index]);
+            self.places.insert(self.prefix.clone(), self.keys.len());
+            self.keys.push(vec![index]);
         }
         self.bytes >= self.max_bytes
-    }
-
-    /// Whether to take no further items.
-    pub(super) fn is_over(&self) -> bool {
-        self.load.is_over(self.max_failed)
     }
 
     /// Sends everything that is buffered, and returns why items were not stored, by their indexes.
@@ -101,20 +94,17 @@ impl LoadBuffer {
         while let Some(stored) = reports.recv().await {
             progress(stored);
         }
-        while let Some(ended) = parts.join_next().await {
-            if let Err(Ok(panic)) = ended.map_err(JoinError::try_into_panic) {
-                std::panic::resume_unwind(panic);
-            }
-        }
+        parts.join_all().await;
         self.load.take_refused()
     }
 
     /// Takes out the items of each key, in as many parts as commands may be in flight.
     fn take_parts(&mut self) -> Vec<Vec<Vec<usize>>> {
         self.bytes = 0;
+        self.places.clear();
         let parts = COMMANDS_IN_FLIGHT.min(self.keys.len());
         let mut shared: Vec<_> = (0..parts).map(|_| Vec::new()).collect();
-        for (n, (_, indexes)) in self.keys.drain().enumerate() {
+        for (n, indexes) in self.keys.drain(..).enumerate() {
             shared[n % parts].push(indexes);
         }
         shared

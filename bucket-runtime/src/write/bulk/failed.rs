@@ -26,19 +26,12 @@ pub struct FailedItem<T> {
 /// the [`buffer`](crate::action::AppendMany::buffer): pass `iter.by_ref()` to keep the rest.
 #[derive(Debug, Clone)]
 pub struct AppendManyError<T> {
-    stored: u64,
-    failed: Vec<FailedItem<T>>,
+    pub(super) stored: u64,
+    /// At least one.
+    pub(super) failed: Vec<FailedItem<T>>,
 }
 
 impl<T> AppendManyError<T> {
-    /// How many items are stored, or an error if some are not.
-    pub(super) fn unless_empty(stored: u64, failed: Vec<FailedItem<T>>) -> Result<u64, Self> {
-        match failed.is_empty() {
-            true => Ok(stored),
-            false => Err(Self { stored, failed }),
-        }
-    }
-
     /// No item is stored, all for this reason; at least one.
     pub(super) fn of_all(items: Vec<T>, error: &Error) -> Self {
         let failed = items.into_iter().zip(0..).map(|(item, index)| FailedItem {

@@ -4,33 +4,14 @@ use bucket_core::protocol::command::Update;
 use mongodb::error::Error as DriverError;
 
 use super::{key_items::KeyItems, load::Load};
-use crate::write::engine::{Batch, COMMAND_BYTES, Carried, Engine, NewestBucket, SendMode};
+use crate::write::engine::{Batch, COMMAND_BYTES, Carried, NewestBucket, SendMode};
 
 /// How many open buckets one command fills at most. A statement takes about 20 kB of memory until
 /// it is answered, and larger commands are no faster.
 const BUCKETS_PER_COMMAND: usize = 250;
 
-/// A statement that fills the open bucket of a key.
-struct Fill<'k> {
-    key_items: &'k mut KeyItems,
-    batch: Batch<()>,
-    carried: Carried,
-}
-
-impl KeyItems {
-    /// The items for which the key's open bucket has room by count, up to one that cannot be
-    /// written as BSON; `None` if no bucket is known to be open, or no item is left.
-    pub(super) fn batch_for_open_bucket(&self, engine: &Engine) -> Option<Batch<()>> {
-        let NewestBucket::Open { room, .. } = self.newest_bucket else {
-            return None;
-        };
-        let first = self.indexes.iter().take(room);
-        let entries = first.map_while(|index| self.entry(engine, *index).ok());
-        let mut batch = Batch::new(self.scope.clone(), entries);
-        batch.newest_bucket = self.newest_bucket.clone();
-        (!self.indexes.is_empty()).then_some(batch)
-    }
-}
+/// A key whose open bucket is filled, with what a statement carries of a batch.
+type Fill<'k> = (&'k mut KeyItems, Batch<()>, Carried);
 
 impl Load {
     /// Fills the open buckets.
@@ -39,13 +20,20 @@ impl Load {
             let mut fills: Vec<Fill<'_>> = Vec::new();
             let mut updates = Vec::new();
             let mut bytes = 0;
-            for key_items in keys.iter_mut() {
-                if fills.len() >= BUCKETS_PER_COMMAND {
-                    break;
-                }
-                let Some(batch) = key_items.batch_for_open_bucket(&self.engine) else {
+            let mut keys = keys
+                .iter_mut()
+                .filter(|key_items| !key_items.indexes.is_empty());
+            while fills.len() < BUCKETS_PER_COMMAND
+                && let Some(key_items) = keys.next()
+            {
+                let NewestBucket::Open { room, .. } = key_items.newest_bucket else {
                     continue;
                 };
+                // Up to one that cannot be written as BSON.
+                let first = key_items.indexes.iter().take(room);
+                let entries = first.map_while(|index| key_items.entry(&self.engine, *index).ok());
+                let mut batch = Batch::new(key_items.scope.clone(), entries);
+                batch.newest_bucket = key_items.newest_bucket.clone();
                 if batch.is_empty() {
                     // The bucket is empty, and gets sealed; or the first item cannot be written as
                     // BSON, and this reports why.
@@ -60,11 +48,7 @@ impl Load {
                         break;
                     }
                     updates.push(update);
-                    fills.push(Fill {
-                        key_items,
-                        batch,
-                        carried,
-                    });
+                    fills.push((key_items, batch, carried));
                 }
             }
             if fills.is_empty() || self.given_up().is_some() {
@@ -85,10 +69,7 @@ impl Load {
             }
             Err(error) => error,
         };
-        for Fill {
-            key_items, carried, ..
-        } in fills
-        {
+        for (key_items, _, carried) in fills {
             if error.is_refusal() {
                 // One item is too large for any command. The append protocol finds out which.
                 key_items.newest_bucket = NewestBucket::MustRead;
@@ -105,11 +86,7 @@ impl Load {
 
     /// Records the answer to one statement.
     async fn note_fill(&self, fill: Fill<'_>, result: Result<(), DriverError>) {
-        let Fill {
-            key_items,
-            mut batch,
-            carried,
-        } = fill;
+        let (key_items, mut batch, carried) = fill;
         let items = carried.items;
         let noted = (self.engine).note_outcome(&mut batch, carried, result.map(|()| true));
         let is_stored = batch.done.len() == items;

@@ -4,22 +4,23 @@
 //! in a transaction: it reads where it would otherwise learn from a refusal, which aborts the
 //! transaction.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use bucket_core::{
-    error::Kind, protocol::command::IndexedScope, server::transaction::Attempt,
+    error::Kind,
+    protocol::command::{IndexedScope, identity},
+    server::transaction::Attempt,
     value::number::comparable,
 };
 use futures_util::future::BoxFuture;
 use mongodb::ClientSession;
 
-use super::check;
 use crate::{
     Result,
     write::{
         appended::Appended,
         engine::{Batch, COMMAND_BYTES, Engine},
-        item::{self, Entry, UntypedItem},
+        item::{Entry, UntypedItem},
     },
 };
 
@@ -30,9 +31,8 @@ const MAX_KEYS: usize = 1000;
 /// The items of a load that belong to one transaction, by key.
 pub(super) struct LoadInSession {
     engine: Engine,
-    keys: Vec<(IndexedScope, Vec<Entry>)>,
-    /// The place of each key in `keys`, by the prefix of its ids.
-    places: HashMap<String, usize>,
+    /// By the prefix of the key's ids.
+    keys: BTreeMap<String, (IndexedScope, Vec<Entry>)>,
     /// The keys and identities of the items, where the struct has a `unique` field.
     identities: HashSet<Vec<String>>,
     bytes: usize,
@@ -42,8 +42,7 @@ impl LoadInSession {
     pub(super) fn new(engine: Engine) -> Self {
         Self {
             engine,
-            keys: Vec::new(),
-            places: HashMap::new(),
+            keys: BTreeMap::new(),
             identities: HashSet::new(),
             bytes: 0,
         }
@@ -52,20 +51,13 @@ impl LoadInSession {
     /// Adds an item, unless an earlier one has its identity; or an error if the load cannot be
     /// stored with it.
     pub(super) fn add(&mut self, item: &dyn UntypedItem) -> Result<()> {
-        check(&self.engine, item)?;
-        let scope = item.scope().by(self.engine.open);
-        let fail = |kind| self.engine.target_of(&scope).error(kind);
-        let entry = item::entry(item, &scope, &fail)?;
-        if self.is_twin(item, &scope) {
+        let (scope, entry) = self.engine.entry(item)?;
+        if self.is_twin(&entry, &scope) {
             return Ok(());
         }
         self.bytes += entry.size;
-        let next = self.keys.len();
-        let place = *self.places.entry(scope.prefix.clone()).or_insert(next);
-        if place == next {
-            self.keys.push((scope, Vec::new()));
-        }
-        self.keys[place].1.push(entry);
+        let key = self.keys.entry(scope.prefix.clone());
+        (key.or_insert_with(|| (scope, Vec::new())).1).push(entry);
         if self.bytes <= COMMAND_BYTES && self.keys.len() <= MAX_KEYS {
             return Ok(());
         }
@@ -78,16 +70,13 @@ impl LoadInSession {
 
     /// Whether an earlier item of the key has the item's identity: the unique index does not see
     /// two in one bucket.
-    fn is_twin(&mut self, item: &dyn UntypedItem, scope: &IndexedScope) -> bool {
-        let identity = scope
-            .spec
-            .unique
-            .and_then(|field| item::identity(item, field));
-        let Some(identity) = identity else {
+    fn is_twin(&mut self, entry: &Entry, scope: &IndexedScope) -> bool {
+        let unique = scope.spec.unique;
+        let Some(identity) = unique.and_then(|field| identity(field, &entry.element)) else {
             return false;
         };
         let key = scope.parts.iter().map(|part| &part.value);
-        let named = key.chain([&identity]).map(comparable).collect();
+        let named = key.chain([identity]).map(comparable).collect();
         !self.identities.insert(named)
     }
 }
@@ -99,13 +88,11 @@ impl Attempt for LoadInSession {
     fn attempt<'s>(&'s self, session: &'s mut ClientSession) -> BoxFuture<'s, Result<u64>> {
         Box::pin(async move {
             let mut stored = 0;
-            for (scope, entries) in &self.keys {
+            for (scope, entries) in self.keys.values() {
                 let mut batch = Batch::new(scope.clone(), entries.iter().cloned());
                 self.engine.append(&mut batch, Some(&mut *session)).await?;
-                let answers = batch.done.iter().map(|(_, appended)| appended);
-                stored += answers
-                    .filter(|answer| **answer == Appended::Stored)
-                    .count();
+                let done = batch.done.iter();
+                stored += done.filter(|done| done.1 == Appended::Stored).count();
             }
             Ok(stored as u64)
         })

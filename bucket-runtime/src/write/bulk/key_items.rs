@@ -2,20 +2,8 @@
 
 use std::sync::Arc;
 
-use bucket_core::{
-    protocol::{
-        command::IndexedScope,
-        whole_bucket::{Summary, WholeBucket},
-    },
-    schema::open_index::OpenIndex,
-    value::{
-        element::{Element, raw},
-        raw_field::RawFields,
-    },
-};
-use mongodb::bson::RawDocumentBuf;
+use bucket_core::{protocol::command::IndexedScope, schema::open_index::OpenIndex};
 
-use super::plan::PlannedBucket;
 use crate::{
     Result,
     write::{
@@ -25,35 +13,26 @@ use crate::{
 };
 
 /// The buffered items of one key, in the order of the call.
-#[derive(Clone)]
-pub struct KeyItems {
+pub(super) struct KeyItems {
     /// Their key, or their window of it.
-    pub scope: IndexedScope,
+    pub(super) scope: IndexedScope,
     /// The items of all keys.
-    all: Arc<dyn UntypedItems>,
+    pub(super) all: Arc<dyn UntypedItems>,
     /// The indexes of this key's items.
-    pub indexes: Vec<usize>,
+    pub(super) indexes: Vec<usize>,
     /// What is known of its newest bucket.
-    pub newest_bucket: NewestBucket,
+    pub(super) newest_bucket: NewestBucket,
 }
 
 impl KeyItems {
     /// At least one item.
-    pub fn new(all: Arc<dyn UntypedItems>, indexes: Vec<usize>, open: OpenIndex) -> Self {
+    pub(super) fn new(all: Arc<dyn UntypedItems>, indexes: Vec<usize>, open: OpenIndex) -> Self {
         Self {
             scope: all.item(indexes[0]).scope().by(open),
             all,
             indexes,
-            // With a capacity of 1 no bucket is ever open, so there is nothing to look for.
-            newest_bucket: match open.capacity {
-                1 => NewestBucket::NoneOpen,
-                _ => NewestBucket::MustRead,
-            },
+            newest_bucket: NewestBucket::MustRead,
         }
-    }
-
-    pub(crate) fn capacity(&self) -> usize {
-        self.scope.open.capacity as usize
     }
 
     /// Splits off the first items.
@@ -78,7 +57,7 @@ impl KeyItems {
     }
 
     /// The item at this place of the load.
-    pub fn item(&self, index: usize) -> &dyn UntypedItem {
+    pub(super) fn item(&self, index: usize) -> &dyn UntypedItem {
         self.all.item(index)
     }
 
@@ -89,49 +68,8 @@ impl KeyItems {
     }
 
     /// The entry of an item.
-    pub fn entry(&self, engine: &Engine, index: usize) -> Result<Entry> {
+    pub(super) fn entry(&self, engine: &Engine, index: usize) -> Result<Entry> {
         let fail = |kind| engine.target_of(&self.scope).error(kind);
         item::entry(self.item(index), &self.scope, &fail)
-    }
-
-    /// The elements of a bucket as an array; `None` if one may not be stored, which is refused when
-    /// it is sent.
-    pub(super) fn elements(&self, bucket: &PlannedBucket) -> Option<Element> {
-        let all = self.all.elements(&bucket.indexes).ok()?;
-        let elements = RawFields::of(all.field().ok()?.value).ok()?;
-        for (index, element) in bucket.indexes.iter().zip(elements) {
-            self.item(*index).check_read_back(element.ok()?).ok()?;
-        }
-        Some(all)
-    }
-
-    /// The size of an item in bytes; `None` if it cannot be written.
-    pub(super) fn size(&self, index: usize) -> Option<usize> {
-        Some(self.item(index).element().ok()?.value_size())
-    }
-
-    /// A bucket with these elements as a document; `None` if only the server can compute its
-    /// rollup.
-    pub(super) fn document(
-        &self,
-        bucket: &PlannedBucket,
-        elements: &Element,
-    ) -> Option<RawDocumentBuf> {
-        let items = bucket.indexes.iter().map(|index| self.item(*index));
-        let times = items.clone().map(|item| item.time());
-        let document = raw(&WholeBucket {
-            scope: &self.scope,
-            id: &bucket.id,
-            count: bucket.indexes.len(),
-            elements: elements.value(),
-            summary: Summary::of(
-                self.scope.spec,
-                times,
-                items.map(|item| item.rollup_values()),
-            )?,
-            oversize: bucket.oversize,
-            sealed: bucket.sealed,
-        });
-        document.ok()
     }
 }

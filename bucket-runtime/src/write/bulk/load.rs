@@ -24,6 +24,8 @@ const ENTRIES_AT_ONCE: usize = 1000;
 #[derive(Clone)]
 pub(super) struct Load {
     pub(super) engine: Engine,
+    /// How many items may fail before no further ones are taken.
+    pub(super) max_failed: usize,
     pub(super) state: Arc<Mutex<LoadState>>,
     /// Receives the number of items stored so far.
     pub(super) reports: Option<UnboundedSender<u64>>,
@@ -64,9 +66,9 @@ impl Load {
     }
 
     /// Whether to take no further items: nothing more is sent, or too many have failed.
-    pub(super) fn is_over(&self, max_failed: usize) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         let state = self.lock();
-        state.given_up.is_some() || state.failed > max_failed
+        state.given_up.is_some() || state.failed > self.max_failed
     }
 
     /// Sends nothing more, after an error that affects more than single items.

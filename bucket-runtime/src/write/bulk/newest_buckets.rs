@@ -1,68 +1,64 @@
 //! Reads the newest buckets of many keys, before a load writes to them.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
-use bucket_core::value::number::comparable;
-use mongodb::bson::Bson;
+use bucket_core::{protocol::command::IndexedScope, value::number::comparable};
 
-use super::{key_items::KeyItems, store::DOCUMENTS_PER_COMMAND};
+use super::store::DOCUMENTS_PER_COMMAND;
 use crate::{
     Result,
-    write::{
-        chance::RandomState,
-        engine::{Engine, NewestBucket},
-    },
+    write::engine::{Engine, NewestBucket},
 };
 
-/// Reads the newest bucket of every key whose state is unknown. If no bucket is open, it reads the
-/// last one if `reads_last`; otherwise a refusal will show that an id is taken.
-pub(super) async fn find_newest_buckets(
-    engine: &Engine,
-    keys: &mut [KeyItems],
-    reads_last: bool,
-) -> Result<()> {
-    for keys in keys.chunks_mut(DOCUMENTS_PER_COMMAND) {
-        find_open_buckets(engine, keys).await?;
-    }
-    let is_closed = |key_items: &&mut KeyItems| key_items.newest_bucket == NewestBucket::NoneOpen;
-    let closed: Vec<_> = keys.iter_mut().filter(is_closed).collect();
-    let unread = closed.iter().filter(|_| reads_last);
-    let scopes = Vec::from_iter(unread.map(|key_items| &key_items.scope));
-    let mut last = engine.server.last_buckets(&scopes).await?.into_iter();
-    for key_items in closed {
-        key_items.newest_bucket = last.next().unwrap_or(NewestBucket::Closed { last: None });
-    }
-    Ok(())
-}
-
-async fn find_open_buckets(engine: &Engine, keys: &mut [KeyItems]) -> Result<()> {
-    let mut unknown = HashMap::<_, _, RandomState>::default();
-    for key_items in keys {
-        if key_items.newest_bucket == NewestBucket::MustRead {
-            let values = Vec::from_iter(key_items.scope.fields().map(|(_, value)| value));
-            unknown.insert(comparables(&values), key_items);
+impl Engine {
+    /// Reads the newest bucket of every key whose state is unknown. If no bucket is open, it reads
+    /// the last one if `reads_last`; otherwise a refusal will show that an id is taken.
+    pub async fn find_newest_buckets(
+        &self,
+        mut keys: Vec<(&IndexedScope, &mut NewestBucket)>,
+        reads_last: bool,
+    ) -> Result<()> {
+        for keys in keys.chunks_mut(DOCUMENTS_PER_COMMAND) {
+            self.find_open_buckets(keys).await?;
         }
-    }
-    if unknown.is_empty() {
-        return Ok(());
-    }
-    let scopes: Vec<_> = unknown.values().map(|key_items| &key_items.scope).collect();
-    for (key, open) in engine.server.open_buckets(&scopes).await? {
-        let Some(key_items) = unknown.remove(&comparables(&key)) else {
-            continue;
-        };
-        // If the open bucket has a foreign id, the append protocol reports the error.
-        if let Ok(newest_bucket) = NewestBucket::from_open(open, &key_items.scope) {
-            key_items.newest_bucket = newest_bucket;
+        keys.retain(|(_, newest)| **newest == NewestBucket::NoneOpen);
+        let unread = keys.iter().filter(|_| reads_last);
+        let scopes = Vec::from_iter(unread.map(|(scope, _)| *scope));
+        let mut last = self.server.last_buckets(&scopes).await?.into_iter();
+        for (_, newest) in keys {
+            *newest = last.next().unwrap_or(NewestBucket::Closed { last: None });
         }
+        Ok(())
     }
-    for key_items in unknown.into_values() {
-        key_items.newest_bucket = NewestBucket::NoneOpen;
-    }
-    Ok(())
-}
 
-/// The values of a key's fields (and of the window) in a form in which equal ones are equal.
-fn comparables<'v>(values: impl IntoIterator<Item = &'v Bson>) -> Vec<String> {
-    values.into_iter().map(comparable).collect()
+    async fn find_open_buckets(
+        &self,
+        keys: &mut [(&IndexedScope, &mut NewestBucket)],
+    ) -> Result<()> {
+        // Equal values of key fields (and of windows) are equal in this form.
+        let mut unknown = BTreeMap::new();
+        for (scope, newest) in keys {
+            if **newest == NewestBucket::MustRead {
+                let values = scope.fields().map(|(_, value)| comparable(&value));
+                unknown.insert(Vec::from_iter(values), (*scope, newest));
+            }
+        }
+        let scopes = unknown.values().map(|(scope, _)| *scope);
+        // With a capacity of 1 no bucket is ever open, so there is nothing to look for.
+        let scopes = Vec::from_iter(scopes.filter(|scope| scope.open.capacity > 1));
+        for (key, open) in self.server.open_buckets(&scopes).await? {
+            let key = Vec::from_iter(key.iter().map(comparable));
+            let Some((scope, newest)) = unknown.remove(&key) else {
+                continue;
+            };
+            // If the open bucket has a foreign id, the append protocol reports the error.
+            if let Ok(open) = NewestBucket::from_open(open, scope) {
+                **newest = open;
+            }
+        }
+        for (_, newest) in unknown.into_values() {
+            **newest = NewestBucket::NoneOpen;
+        }
+        Ok(())
+    }
 }

@@ -5,10 +5,7 @@ use std::{
     mem,
 };
 
-use bucket_core::{
-    protocol::{command::KeyScope, next_id::next_id},
-    value::number::comparable,
-};
+use bucket_core::{protocol::next_id::next_id, value::number::comparable};
 
 use super::key_items::KeyItems;
 use crate::write::{engine::NewestBucket, item};
@@ -31,30 +28,15 @@ pub(super) struct PlannedBuckets<'k> {
     pub(super) buckets: VecDeque<(usize, PlannedBucket)>,
 }
 
-impl<'k> PlannedBuckets<'k> {
-    pub(super) fn new(keys: &'k mut [KeyItems]) -> Self {
-        Self {
-            keys,
-            buckets: VecDeque::new(),
-        }
-    }
-
-    /// Adds buckets of one key.
-    pub(super) fn extend(&mut self, at: usize, buckets: Vec<PlannedBucket>) {
-        (self.buckets).extend(buckets.into_iter().map(|bucket| (at, bucket)));
-    }
-
-    /// Puts a bucket's items back, with those of the key's next buckets.
-    pub(super) fn take_back(&mut self, at: usize, bucket: PlannedBucket) {
-        self.keys[at].take_back([bucket]);
-        self.take_back_next_of(at);
-    }
-
+impl PlannedBuckets<'_> {
     /// Puts the items of the key's next buckets back.
-    pub(super) fn take_back_next_of(&mut self, at: usize) {
+    pub(super) fn take_back(&mut self, at: usize) {
         let next = self.buckets.iter().take_while(|(of, _)| *of == at).count();
         let next = self.buckets.drain(..next);
-        self.keys[at].take_back(next.map(|(_, bucket)| bucket));
+        let key_items = &mut self.keys[at];
+        (key_items.indexes).extend(next.flat_map(|(_, bucket)| bucket.indexes));
+        key_items.indexes.sort_unstable();
+        key_items.newest_bucket = NewestBucket::MustRead;
     }
 }
 
@@ -67,7 +49,7 @@ impl KeyItems {
     /// time ordinal the last bucket is written first, with room left: while it is open no other can
     /// be opened, so everything that other writers append comes after it.
     pub(super) fn plan_buckets(&mut self) -> Option<Vec<PlannedBucket>> {
-        let capacity = self.capacity();
+        let capacity = self.scope.capacity();
         let is_last_first = !self.scope.spec.id.ordinal.counts() && capacity > 1;
         let ids = self.plan_ids()?;
         if (self.indexes.chunks(capacity)).any(|indexes| self.has_twins(indexes)) {
@@ -92,10 +74,6 @@ impl KeyItems {
                 oversize: 0,
             })
             .collect();
-        if let Some(last) = buckets.last() {
-            let room = capacity - last.indexes.len();
-            self.newest_bucket = NewestBucket::with_room(&last.id, room, 0);
-        }
         if is_last_first {
             buckets.rotate_right(1);
         }
@@ -104,7 +82,7 @@ impl KeyItems {
 
     /// Whether two items of a bucket have the same identity: the unique index compares only items
     /// of different buckets.
-    pub(super) fn has_twins(&self, indexes: &[usize]) -> bool {
+    fn has_twins(&self, indexes: &[usize]) -> bool {
         let Some(field) = self.scope.spec.unique else {
             return false;
         };
@@ -117,51 +95,22 @@ impl KeyItems {
     /// The ids of the next buckets, each of which takes as many items as the capacity allows.
     fn plan_ids(&self) -> Option<Vec<String>> {
         let last = match &self.newest_bucket {
-            NewestBucket::Closed { last } => last.clone(),
+            NewestBucket::Closed { last } => last.as_deref(),
             _ => None,
         };
-        let window = self.scope.window.map(|_| self.scope.prefix.clone());
-        let mut ids = NextIds::new(window, last);
-        let buckets = self.indexes.chunks(self.capacity());
-        let opening_ids = buckets.map(|indexes| self.opening_id(indexes[0]));
-        opening_ids
-            .map(|opening_id| ids.advance(opening_id, &self.scope))
-            .collect()
-    }
-
-    /// Puts the items of unwritten buckets back, with everything after them.
-    pub(super) fn take_back(&mut self, buckets: impl IntoIterator<Item = PlannedBucket>) {
-        (self.indexes).extend(buckets.into_iter().flat_map(|bucket| bucket.indexes));
-        self.indexes.sort_unstable();
-        self.newest_bucket = NewestBucket::MustRead;
-    }
-}
-
-/// The ids of a key's next buckets.
-pub(super) struct NextIds {
-    /// The last id of each moment or window, by the opening id, or of a numbered key.
-    last: HashMap<Option<String>, String>,
-}
-
-impl NextIds {
-    /// The ids after `last`, which exists: of the key or, with an opening id, of its moment or
-    /// window.
-    pub(super) fn new(opening_id: Option<String>, last: Option<String>) -> Self {
-        let last = last.map(|last| (opening_id, last));
-        Self {
-            last: last.into_iter().collect(),
-        }
-    }
-
-    /// The next id; `None` if none is left, or the last one does not have this format.
-    pub(super) fn advance(
-        &mut self,
-        opening_id: Option<String>,
-        scope: &KeyScope,
-    ) -> Option<String> {
-        let last = self.last.get(&opening_id).map(String::as_str);
-        let next = next_id(scope, opening_id.as_deref(), last).ok().flatten()?;
-        self.last.insert(opening_id, next.clone());
-        Some(next)
+        // With a time ordinal, it does not tell the last id of each moment.
+        let last = last.filter(|_| self.scope.spec.id.ordinal.counts());
+        // The last id of each moment or window, by the opening id, or of a numbered key.
+        let mut planned = HashMap::new();
+        let buckets = self.indexes.chunks(self.scope.capacity());
+        let ids = buckets.map(|indexes| {
+            let opening_id = self.opening_id(indexes[0]);
+            let last = planned.get(&opening_id).map(String::as_str).or(last);
+            let id = next_id(&self.scope, opening_id.as_deref(), last);
+            let id = id.ok().flatten()?;
+            planned.insert(opening_id, id.clone());
+            Some(id)
+        });
+        ids.collect()
     }
 }

@@ -1,6 +1,6 @@
 //! Stores the buffered items, in as few and as large commands as possible.
 
-use std::{mem, sync::Arc};
+use std::{collections::VecDeque, mem, sync::Arc};
 
 use bucket_core::{
     error::{duplicate_index, maybe_stored},
@@ -13,16 +13,8 @@ use bucket_core::{
 };
 use mongodb::error::Error as DriverError;
 
-use super::{
-    key_items::KeyItems,
-    load::Load,
-    newest_buckets::find_newest_buckets,
-    plan::{PlannedBucket, PlannedBuckets},
-};
-use crate::{
-    Error,
-    write::{engine::NewestBucket, item::UntypedItems},
-};
+use super::{key_items::KeyItems, load::Load, plan::PlannedBuckets};
+use crate::write::{engine::NewestBucket, item::UntypedItems};
 
 /// How many documents, or keys of a read, one command carries at most.
 pub(super) const DOCUMENTS_PER_COMMAND: usize = 1000;
@@ -54,7 +46,12 @@ impl Load {
             };
             // Numbers are read beforehand; with times a taken id is rare, and a refusal shows it.
             let is_numbered = first.scope.spec.id.ordinal == Ordinal::Number;
-            if let Err(error) = find_newest_buckets(&self.engine, &mut keys, is_numbered).await {
+            let found = keys.iter_mut();
+            let found = found.map(|key_items| (&key_items.scope, &mut key_items.newest_bucket));
+            let found = self
+                .engine
+                .find_newest_buckets(found.collect(), is_numbered);
+            if let Err(error) = found.await {
                 self.give_up(&error);
             }
             self.fill(&mut keys).await;
@@ -65,31 +62,26 @@ impl Load {
         }
     }
 
-    /// An error of a command of many keys.
-    pub(super) fn write_error(&self, error: DriverError) -> Error {
-        self.engine.server.target().write_error(error)
-    }
-
     /// Writes further buckets as a whole, for keys without an open bucket.
     async fn write(&self, keys: &mut [KeyItems]) {
-        let mut planned = PlannedBuckets::new(keys);
-        for at in 0..planned.keys.len() {
-            let key_items = &mut planned.keys[at];
+        let mut buckets = VecDeque::new();
+        for (at, key_items) in keys.iter_mut().enumerate() {
             if key_items.indexes.is_empty()
                 || !matches!(key_items.newest_bucket, NewestBucket::Closed { .. })
             {
                 continue;
             }
             match key_items.plan_buckets() {
-                Some(buckets) => planned.extend(at, buckets),
+                Some(planned) => buckets.extend(planned.into_iter().map(|bucket| (at, bucket))),
                 None => self.append(key_items.take_all()).await,
             }
         }
+        let mut planned = PlannedBuckets { keys, buckets };
         while !planned.buckets.is_empty() && self.given_up().is_none() {
             self.insert(&mut planned).await;
         }
-        for (at, bucket) in planned.buckets {
-            planned.keys[at].take_back([bucket]);
+        while let Some((at, _)) = planned.buckets.front() {
+            planned.take_back(*at);
         }
     }
 
@@ -98,15 +90,12 @@ impl Load {
     async fn insert(&self, planned: &mut PlannedBuckets<'_>) {
         let documents = planned.next_documents();
         if documents.is_empty() {
-            if let Some((at, bucket)) = planned.buckets.pop_front() {
-                self.append_bucket(planned, at, bucket).await;
-            }
-            return;
+            return self.append_bucket(planned).await;
         }
         let results = match self.engine.server.insert_all(&documents, true).await {
             Ok(results) => results,
             Err(error) => {
-                let error = self.write_error(error);
+                let error = self.engine.server.target().write_error(error);
                 for (at, bucket) in planned.buckets.drain(..documents.len()) {
                     let error = error.clone().with_key(&planned.keys[at].scope.label());
                     self.record_refused(bucket.indexes, &error);
@@ -115,31 +104,35 @@ impl Load {
             }
         };
         let stored = results.iter().take_while(|result| result.is_ok()).count();
-        let buckets = planned.buckets.drain(..stored);
-        self.record_stored(buckets.map(|(_, bucket)| bucket.indexes.len()).sum());
-        if let Some(Err(error)) = results.into_iter().nth(stored)
-            && let Some((at, bucket)) = planned.buckets.pop_front()
-        {
-            self.handle_refusal(planned, at, bucket, error).await;
+        let mut items = 0;
+        for (at, bucket) in planned.buckets.drain(..stored) {
+            items += bucket.indexes.len();
+            let key_items = &mut planned.keys[at];
+            let room = key_items.scope.capacity() - bucket.indexes.len();
+            // An item that is pushed afterwards goes there.
+            if room > 0 && !bucket.sealed {
+                key_items.newest_bucket =
+                    NewestBucket::with_room(&bucket.id, room, bucket.oversize);
+            }
+        }
+        self.record_stored(items);
+        if let Some(Err(error)) = results.into_iter().nth(stored) {
+            self.handle_refusal(planned, error).await;
         }
     }
 
-    /// Decides how a refused bucket's items are stored.
-    async fn handle_refusal(
-        &self,
-        planned: &mut PlannedBuckets<'_>,
-        at: usize,
-        bucket: PlannedBucket,
-        error: DriverError,
-    ) {
+    /// Decides how the items of the next bucket are stored, which was refused.
+    async fn handle_refusal(&self, planned: &mut PlannedBuckets<'_>, error: DriverError) {
+        bucket_core::reached!("a load is refused by {:?}", duplicate_index(&error));
+        let (at, _) = planned.buckets[0];
         let spec = planned.keys[at].scope.spec;
         match (duplicate_index(&error), spec.id.ordinal) {
             (Some("_id_"), Ordinal::Seconds | Ordinal::Millis) => {
-                self.rename_buckets(planned, at, bucket).await;
+                self.rename_buckets(planned).await;
             }
             // The window already has buckets, or another writer has opened one.
             (Some("_id_"), Ordinal::Window { .. }) => {
-                planned.take_back(at, bucket);
+                planned.take_back(at);
                 let key_items = &mut planned.keys[at];
                 match self.engine.server.last_bucket(&key_items.scope, None).await {
                     Ok(last) => key_items.newest_bucket = last,
@@ -148,51 +141,46 @@ impl Load {
             }
             // Some item is already there. The append protocol looks up which ones.
             (Some(UNIQUE_INDEX), _) if spec.unique.is_some() => {
-                planned.take_back(at, bucket);
+                planned.take_back(at);
                 self.append(planned.keys[at].take_all()).await;
             }
             // Another writer has opened a bucket.
-            (Some("_id_" | OPEN_INDEX), _) => planned.take_back(at, bucket),
+            (Some("_id_" | OPEN_INDEX), _) => planned.take_back(at),
             // The bucket may be stored, so it must not be sent again.
             _ if maybe_stored(&error, self.engine.server.may_be_sharded()) => {
-                let label = planned.keys[at].scope.label();
-                let error = self.write_error(error).with_key(&label);
-                self.record_refused(bucket.indexes, &error);
+                let target = self.engine.target_of(&planned.keys[at].scope);
+                let error = target.write_error(error);
+                let refused = planned.buckets.pop_front();
+                let refused = refused.into_iter().flat_map(|(_, bucket)| bucket.indexes);
+                self.record_refused(refused, &error);
                 self.give_up(&error);
             }
-            _ => self.append_bucket(planned, at, bucket).await,
+            _ => self.append_bucket(planned).await,
         }
     }
 
-    /// Leaves a bucket that cannot be written as a whole to the append protocol, which finds the
-    /// item that causes the refusal. Without that item, the others leave room for later ones.
-    async fn append_bucket(
-        &self,
-        planned: &mut PlannedBuckets<'_>,
-        at: usize,
-        bucket: PlannedBucket,
-    ) {
+    /// Leaves the next bucket, which cannot be written as a whole, to the append protocol. That one
+    /// finds the item that causes the refusal. Without that item, the others leave room for later
+    /// ones.
+    async fn append_bucket(&self, planned: &mut PlannedBuckets<'_>) {
+        let Some((at, bucket)) = planned.buckets.pop_front() else {
+            return;
+        };
         if planned.keys[at].scope.spec.id.ordinal.counts() {
-            planned.take_back_next_of(at);
+            planned.take_back(at);
         }
-        self.append(planned.keys[at].with_items(bucket.indexes))
-            .await;
+        let key_items = &mut planned.keys[at];
+        key_items.newest_bucket = NewestBucket::MustRead;
+        self.append(key_items.with_items(bucket.indexes)).await;
     }
 
-    /// Puts a bucket back whose id is taken by another bucket of the same moment. The later ids of
-    /// that moment count on from there.
-    async fn rename_buckets(
-        &self,
-        planned: &mut PlannedBuckets<'_>,
-        at: usize,
-        bucket: PlannedBucket,
-    ) {
+    /// Renames the next bucket, whose id is taken by another bucket of the same moment. The later
+    /// ids of that moment count on from there.
+    async fn rename_buckets(&self, planned: &mut PlannedBuckets<'_>) {
         let PlannedBuckets { keys, buckets } = planned;
-        let key_items = &mut keys[at];
-        let first = bucket.indexes.first();
-        let opening_id = first.and_then(|first| key_items.opening_id(*first));
-        let opening_id = opening_id.unwrap_or_default();
-        buckets.push_front((at, bucket));
+        let (at, bucket) = &buckets[0];
+        let (at, key_items) = (*at, &keys[*at]);
+        let opening_id = key_items.opening_id(bucket.indexes[0]).unwrap_or_default();
         let moment = KeyScope::ids_of_moment(&opening_id);
         let last = (self.engine.server).last_id(&key_items.scope, moment, None);
         let mut last = match last.await {
@@ -204,7 +192,6 @@ impl Load {
         for (_, bucket) in of_moment {
             match id::next_suffix(&opening_id, last.as_deref()) {
                 Ok(Some(id)) => {
-                    key_items.newest_bucket.rename(&bucket.id, &id);
                     bucket.id.clone_from(&id);
                     last = Some(id);
                 }

@@ -2,9 +2,7 @@
 
 use std::{mem, sync::Arc};
 
-use bucket_core::{
-    error::is_impossible_id, protocol::command::KeyScope, server::write::many::Results,
-};
+use bucket_core::{error::is_impossible_id, protocol::command::KeyScope};
 
 use super::{
     caller::{Caller, calls_of},
@@ -14,7 +12,7 @@ use crate::{
     Error, Result,
     write::{
         appended::Appended,
-        engine::{Batch, Carried, Engine, NewestBucket, SendMode},
+        engine::{Batch, Engine, NewestBucket, SendMode},
         item::Entry,
     },
 };
@@ -67,13 +65,10 @@ impl SendWaiting for Engine {
 impl KeyAppends {
     fn new(mut in_flight: InFlight<CombinedKey>, engine: &Engine) -> Self {
         let items = mem::take(&mut in_flight.items);
-        let CombinedKey {
-            scope,
-            newest_bucket,
-        } = &mut in_flight.key;
-        let mut batch = Batch::with_owners(scope.clone().by(engine.open), items);
+        let key = &mut in_flight.key;
+        let mut batch = Batch::with_owners(key.scope.clone().by(engine.open), items);
         batch.is_unordered = true;
-        batch.go_on_from(mem::replace(newest_bucket, NewestBucket::Unknown));
+        batch.go_on_from(mem::replace(&mut key.newest_bucket, NewestBucket::Unknown));
         engine.recall(&mut batch, false);
         in_flight.put_back(batch.split_off_partial_bucket());
         Self { batch, in_flight }
@@ -130,25 +125,19 @@ async fn send_all(engine: &Engine, keys: Vec<KeyAppends>) -> Vec<InFlight<Combin
         return done;
     }
     let calls = calls_of(sent.iter().flat_map(|(key, _)| key.batch.owners()));
-    match calls.carry(engine.server.update_all(updates, false)).await {
-        Ok(results) => done.extend(note_outcomes(engine, sent, results).await),
-        Err(error) => done.extend(sent.into_iter().map(|(key, _)| {
-            let target = engine.target_of(&key.batch.scope);
-            let error = target.write_error(error.clone());
-            key.refuse(&error)
-        })),
-    }
-    done
-}
-
-/// Updates each key's batch by the server's answer to its statement. Returns the keys that are
-/// done.
-async fn note_outcomes(
-    engine: &Engine,
-    sent: Vec<(KeyAppends, Carried)>,
-    results: Results,
-) -> Vec<InFlight<CombinedKey>> {
-    let (mut done, mut left) = (Vec::new(), Vec::new());
+    let results = match calls.carry(engine.server.update_all(updates, false)).await {
+        Ok(results) => results,
+        Err(error) => {
+            done.extend(sent.into_iter().map(|(key, _)| {
+                let target = engine.target_of(&key.batch.scope);
+                let error = target.write_error(error.clone());
+                key.refuse(&error)
+            }));
+            return done;
+        }
+    };
+    bucket_core::reached!("the appends of {} keys in a command", sent.len());
+    let mut opening = Vec::new();
     for ((mut key, carried), result) in sent.into_iter().zip(results) {
         let stored = match result {
             Err(error) if is_impossible_id(&error) => Ok(false),
@@ -158,23 +147,19 @@ async fn note_outcomes(
             Err(error) => done.push(key.refuse(&error)),
             // Nothing is left to send: this call only answers the waiting append.
             Ok(()) if key.batch.is_empty() => done.push(key.send(engine).await),
-            Ok(()) => left.push(key),
+            Ok(()) if key.batch.needs_last_bucket() => opening.push(key),
+            Ok(()) => send_alone(engine, key),
         }
     }
-    send_rest(engine, left);
+    open_apart(engine, opening);
     done
 }
 
-/// Sends the rest of these keys' appends in tasks of their own.
-fn send_rest(engine: &Engine, keys: Vec<KeyAppends>) {
-    let needs_number = |key: &KeyAppends| key.batch.needs_last_bucket();
-    let (opening, others): (Vec<_>, Vec<_>) = keys.into_iter().partition(needs_number);
-    if let Some(first) = opening.first() {
+/// Opens a bucket for each key in a task of its own.
+fn open_apart(engine: &Engine, keys: Vec<KeyAppends>) {
+    if let Some(first) = keys.first() {
         let queue = Arc::clone(&first.in_flight.queue);
-        queue.continue_with(engine.clone(), open_all(engine.clone(), opening));
-    }
-    for key in others {
-        send_alone(engine, key);
+        queue.continue_with(engine.clone(), open_all(engine.clone(), keys));
     }
 }
 
@@ -191,6 +176,7 @@ fn send_alone(engine: &Engine, key: KeyAppends) {
 async fn open_all(engine: Engine, mut keys: Vec<KeyAppends>) {
     let scopes: Vec<_> = keys.iter().map(|key| &key.batch.scope).collect();
     let calls = calls_of(keys.iter().flat_map(|key| key.batch.owners()));
+    bucket_core::reached!("{} keys open buckets together", keys.len());
     match calls.carry(engine.server.last_buckets(&scopes)).await {
         Ok(last) => {
             for (key, last) in keys.iter_mut().zip(last) {

@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use bucket_core::{
-    error::Kind,
-    server::{call::Calls, target::Target},
-};
+use bucket_core::server::call::Calls;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::{Result, write::appended::Appended};
@@ -72,25 +69,4 @@ impl Caller {
 /// The calls of these callers.
 pub(crate) fn calls_of<'c>(callers: impl IntoIterator<Item = &'c Caller>) -> Calls {
     Calls::of_all(callers.into_iter().map(|caller| &caller.calls))
-}
-
-/// Waits for the answer; an error if the tokio runtime that was sending the command has ended.
-pub(super) async fn answer_of(answered: Answered, target: Target<'_>) -> Result<Appended> {
-    match answered.await {
-        Ok(result) => result,
-        Err(_) => Err(target.error(Kind::Stopped).in_doubt()),
-    }
-}
-
-/// How often a task yields before a key's next command, so that the callers just answered can
-/// append again. With 32 busy writers of one key, a command then carries 31 items on average; with
-/// one yield 26, without any 17.
-const YIELDS: usize = 4;
-
-/// Lets the callers just answered call again, so that the next command carries their items. A
-/// single writer would only lose time.
-pub(super) async fn let_callers_run() {
-    for _ in 0..YIELDS {
-        tokio::task::yield_now().await;
-    }
 }

@@ -9,11 +9,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use bucket_core::server::target::Target;
+use bucket_core::{error::Kind, server::target::Target};
 
 use super::{
     EAGER_WORKERS, KEYS_PER_FURTHER_WORKER, MAX_WORKERS,
-    caller::{Caller, WaitingRoom, answer_of, let_callers_run},
+    caller::{Caller, WaitingRoom},
 };
 use crate::{
     Result,
@@ -26,9 +26,14 @@ const KEYS_PER_COMMAND: usize = 1000;
 /// How many items of one key are taken at once.
 const ITEMS_PER_KEY: usize = 10_000;
 
+/// How often a task yields before a key's next command, so that the callers just answered can
+/// append again. With 32 busy writers of one key, a command then carries 31 items on average; with
+/// one yield 26, without any 17.
+const YIELDS: usize = 4;
+
 /// The waiting calls of one handle and its clones. `K` is what their commands need to know of a
 /// key.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Combiner<K> {
     queue: Arc<Queue<K>>,
     room: WaitingRoom,
@@ -82,15 +87,6 @@ struct Worker<K> {
     is_at_work: bool,
 }
 
-impl<K> Clone for Combiner<K> {
-    fn clone(&self) -> Self {
-        Self {
-            queue: Arc::clone(&self.queue),
-            room: self.room.clone(),
-        }
-    }
-}
-
 impl<K> Default for Combiner<K> {
     fn default() -> Self {
         let state = QueueState {
@@ -122,7 +118,11 @@ impl<K: Clone + Send + 'static> Combiner<K> {
             // In a box, since tokio would move the 13 kB of this future several times.
             tokio::spawn(Box::pin(worker.work(sender.clone())));
         }
-        answer_of(answered, target).await
+        match answered.await {
+            Ok(result) => result,
+            // The tokio runtime that was sending the command has ended.
+            Err(_) => Err(target.error(Kind::Stopped).in_doubt()),
+        }
     }
 }
 
@@ -164,15 +164,6 @@ impl<K: Clone + Send + 'static> Queue<K> {
 }
 
 impl<K> QueueState<K> {
-    /// How many items of a key wait, and the bytes of the first one.
-    fn waiting(&self, prefix: &str) -> (usize, usize) {
-        let Some(KeyQueue { waiting, .. }) = self.key_queues.get(prefix) else {
-            return (0, 0);
-        };
-        let first = waiting.front();
-        (waiting.len(), first.map_or(0, |(_, entry)| entry.size))
-    }
-
     /// Whether this many workers would have enough to send.
     fn is_worth(&self, workers: usize) -> bool {
         let least = match workers <= EAGER_WORKERS {
@@ -207,8 +198,11 @@ impl<K: Clone + Send + 'static> Worker<K> {
             }
             let has_several = keys.iter().map(|key| key.items.len()).sum::<usize>() > 1;
             let done = sender.send(keys).await;
-            if has_several {
-                let_callers_run().await;
+            // Lets the callers just answered call again, so that the next command carries their
+            // items. A single writer would only lose time.
+            let yields = if has_several { YIELDS } else { 0 };
+            for _ in 0..yields {
+                tokio::task::yield_now().await;
             }
             drop(done);
         }
@@ -226,7 +220,11 @@ impl<K: Clone + Send + 'static> Worker<K> {
             let Some(prefix) = state.ready.pop_front() else {
                 break;
             };
-            let (waiting, first_bytes) = state.waiting(&prefix);
+            let Some(KeyQueue { waiting, .. }) = state.key_queues.get(&prefix) else {
+                continue;
+            };
+            let first_bytes = waiting.front().map_or(0, |(_, entry)| entry.size);
+            let waiting = waiting.len();
             if waiting > 1 && !(taken.is_empty() && passed.is_empty()) {
                 passed.push_back(prefix);
                 continue;
@@ -287,18 +285,13 @@ impl<K> Drop for Worker<K> {
 
 impl<K: Clone> Drop for InFlight<K> {
     fn drop(&mut self) {
-        let mut state = self.queue.lock();
-        let QueueState {
-            key_queues, ready, ..
-        } = &mut *state;
-        let Some(key_queue) = key_queues.get_mut(&self.prefix) else {
-            return;
-        };
-        if key_queue.waiting.is_empty() {
-            key_queues.remove(&self.prefix);
-        } else {
-            key_queue.key.clone_from(&self.key);
-            ready.push_back(self.prefix.clone());
+        let state = &mut *self.queue.lock();
+        match state.key_queues.get_mut(&self.prefix) {
+            Some(key_queue) if !key_queue.waiting.is_empty() => {
+                key_queue.key.clone_from(&self.key);
+                state.ready.push_back(self.prefix.clone());
+            }
+            _ => drop(state.key_queues.remove(&self.prefix)),
         }
     }
 }

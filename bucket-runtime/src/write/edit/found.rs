@@ -25,25 +25,18 @@ pub(crate) struct FoundItems<T: Bucket> {
     /// The bytes that the bucket's items take beyond their shares.
     pub(super) oversize: i64,
     pub(super) key: T::Key,
-    /// All items of the bucket, or those that match alone.
-    pub(super) items: Vec<Result<T, UnreadableItem>>,
+    /// All items of the bucket, if it has fields that are computed from them; of an unreadable one
+    /// the time as it is stored.
+    pub(super) items: Vec<Result<T, Option<DateTime>>>,
     /// Whether the bucket is open, judged by the last known capacity.
     pub(super) is_open: bool,
     /// Whether all items of the bucket match.
     pub(super) are_all: bool,
 }
 
-/// An item that cannot be read.
-pub(super) struct UnreadableItem {
-    error: DriverError,
-    /// The item's time, as it is stored.
-    pub(super) time: Option<DateTime>,
-}
-
 impl<T: Bucket> FoundItems<T> {
     /// Reads a bucket with the items, and the others only if the bucket stores totals of all items.
     pub(super) fn read(reader: &Reader, row: &RawDocumentBuf, keeps_summary: bool) -> Result<Self> {
-        let bucket = row.get_str("_id").unwrap_or_default().to_owned();
         let read = bytes::read::<StoredBucket<T, RawBson>>(row.as_bytes())
             .map_err(|error| reader.target().unreadable(row, error))?;
         if !read.is_of(&reader.scope) {
@@ -51,28 +44,30 @@ impl<T: Bucket> FoundItems<T> {
         }
         let field = |name| row.get(name).ok()?.and_then(|it| Bson::try_from(it).ok());
         let at = match field(T::SPEC.count) {
-            Some(Bson::Array(several)) => several.iter().filter_map(whole).collect(),
-            one => Vec::from_iter(one.as_ref().and_then(whole)),
+            Some(Bson::Array(several)) => several,
+            one => Vec::from_iter(one),
         };
-        let at = at.into_iter().filter_map(|at| usize::try_from(at).ok());
+        let at = at.iter().filter_map(|at| usize::try_from(whole(at)?).ok());
         let at = Vec::from_iter(at);
         let length = field(ROW_LENGTH).as_ref().and_then(whole);
         let oversize = field(OVERSIZE).as_ref().and_then(whole).unwrap_or(0);
-        let elements = read.elements;
-        let items = read_items(&read.key, &elements);
+        let (bucket, key, elements) = (read.id, read.key, read.elements);
+        let (stored, items) = match keeps_summary {
+            true => {
+                let items = elements.iter().map(|element| {
+                    read_item(&key, element).map_err(|_| element_time::<T>(element))
+                });
+                let items = items.collect();
+                (StoredItems::Array(elements), items)
+            }
+            false => (StoredItems::Elements(elements), Vec::new()),
+        };
         Ok(Self {
             is_open: field(ROW_STATE) == Some(Bson::Boolean(true)),
             are_all: length.and_then(|length| length.try_into().ok()) == Some(at.len()),
             oversize,
-            places: Places {
-                bucket,
-                at,
-                stored: match keeps_summary {
-                    true => StoredItems::Array(elements),
-                    false => StoredItems::Elements(elements),
-                },
-            },
-            key: read.key,
+            places: Places { bucket, at, stored },
+            key,
             items,
         })
     }
@@ -80,7 +75,6 @@ impl<T: Bucket> FoundItems<T> {
     /// Items of a document that is not a bucket, and the number of items before each.
     pub(crate) fn of_document(key: T::Key, found: Vec<(usize, RawBson)>) -> Self {
         let (at, elements): (Vec<_>, Vec<_>) = found.into_iter().unzip();
-        let items = read_items(&key, &elements);
         Self {
             is_open: false,
             are_all: false,
@@ -91,13 +85,17 @@ impl<T: Bucket> FoundItems<T> {
                 stored: StoredItems::Elements(elements),
             },
             key,
-            items,
+            items: Vec::new(),
         }
     }
 
     /// The kind of error that names the bucket of an unreadable item.
     pub(crate) fn unreadable_kind(&self) -> Kind {
-        unreadable_kind(&self.places.bucket)
+        Kind::Deserialize(format!("{:?}", self.places.bucket))
+    }
+
+    pub(super) fn unreadable(&self, reader: &Reader, error: DriverError) -> Error {
+        (reader.target().error(self.unreadable_kind())).with_driver(error)
     }
 
     /// The number of items that match.
@@ -105,92 +103,54 @@ impl<T: Bucket> FoundItems<T> {
         self.places.at.len()
     }
 
-    /// The index of the nth match in `items`, which holds either the matches or all items of the
-    /// bucket.
-    fn item_index(&self, n: usize) -> usize {
-        match &self.places.stored {
-            StoredItems::Elements(_) => n,
-            StoredItems::Array(_) => self.places.at[n],
+    /// The nth match as it is stored.
+    pub(crate) fn element(&self, n: usize) -> &RawBson {
+        let element = match &self.places.stored {
+            StoredItems::Elements(matches) => matches.get(n),
+            StoredItems::Array(all) => all.get(self.places.at[n]),
+        };
+        element.unwrap_or(&RawBson::Null)
+    }
+
+    /// The time of the nth match; of an unreadable one as it is stored.
+    pub(super) fn time(&self, n: usize) -> Option<DateTime> {
+        match read_item::<T>(&self.key, self.element(n)) {
+            Ok(item) => item.time(),
+            Err(_) => element_time::<T>(self.element(n)),
         }
     }
 
-    /// The nth match as it is stored.
-    pub(crate) fn element(&self, n: usize) -> &RawBson {
-        let (StoredItems::Elements(elements) | StoredItems::Array(elements)) = &self.places.stored;
-        elements.get(self.item_index(n)).unwrap_or(&RawBson::Null)
-    }
-
-    /// The time of the nth match.
-    pub(super) fn time(&self, n: usize) -> Option<DateTime> {
-        item_time(self.items.get(self.item_index(n))?)
-    }
-
     /// The nth match, or why it cannot be read.
-    pub(super) fn item(&mut self, reader: &Reader, n: usize) -> Result<&mut T> {
-        let index = self.item_index(n);
-        let item = self.items[index].as_mut();
-        item.map_err(|unread| unreadable(reader, &self.places.bucket, unread.error.clone()))
+    pub(super) fn item(&self, reader: &Reader, n: usize) -> Result<T> {
+        let item = read_item(&self.key, self.element(n));
+        item.map_err(|error| self.unreadable(reader, error))
     }
 
-    /// Takes the matches out of the list, which then holds what the bucket keeps.
-    pub(super) fn take_matches(&mut self, reader: &Reader) -> Result<Vec<T>> {
-        let bucket = &self.places.bucket;
-        let read = |item: Result<T, UnreadableItem>| {
-            item.map_err(|unread| unreadable(reader, bucket, unread.error))
-        };
-        let (taken, kept) = split(take(&mut self.items), &self.places);
-        self.items = kept;
-        taken.into_iter().map(read).collect()
+    /// The matches, or why one cannot be read.
+    pub(super) fn matches(&self, reader: &Reader) -> Result<Vec<T>> {
+        (0..self.len()).map(|n| self.item(reader, n)).collect()
     }
 
-    /// Takes the matches out of the list, readable or not.
+    /// Notes that an item takes the place of the nth match.
+    pub(super) fn replace(&mut self, n: usize, item: T) {
+        if let Some(place) = self.items.get_mut(self.places.at[n]) {
+            *place = Ok(item);
+        }
+    }
+
+    /// Leaves the items that the bucket keeps if the matches go.
     pub(super) fn drop_matches(&mut self) {
-        self.items = split(take(&mut self.items), &self.places).1;
+        let numbered = take(&mut self.items).into_iter().enumerate();
+        let kept = numbered.filter(|(index, _)| !self.places.at.contains(index));
+        self.items = kept.map(|(_, item)| item).collect();
     }
 }
 
-/// Reads the items of a key as far as they can be read.
-fn read_items<T: Bucket>(key: &T::Key, elements: &[RawBson]) -> Vec<Result<T, UnreadableItem>> {
-    let items = elements.iter().map(|element| match read_value(element) {
-        Ok(read) => Ok(T::from_parts(key.clone(), read)),
-        Err(error) => Err(UnreadableItem {
-            error,
-            time: element_time::<T>(element),
-        }),
-    });
-    items.collect()
-}
-
-/// The matches, and the other items.
-fn split<I>(items: Vec<I>, places: &Places) -> (Vec<I>, Vec<I>) {
-    if let StoredItems::Elements(_) = places.stored {
-        return (items, Vec::new());
-    }
-    let mut at = places.at.iter().peekable();
-    let numbered = items.into_iter().enumerate();
-    let (taken, kept): (Vec<_>, Vec<_>) =
-        numbered.partition(|(index, _)| at.next_if(|at| *at == index).is_some());
-    let bare = |items: Vec<(usize, I)>| items.into_iter().map(|(_, item)| item).collect();
-    (bare(taken), bare(kept))
-}
-
-/// The time of an item; for an unreadable one, as it is stored.
-pub(super) fn item_time<T: Bucket>(item: &Result<T, UnreadableItem>) -> Option<DateTime> {
-    match item {
-        Ok(item) => item.time(),
-        Err(unread) => unread.time,
-    }
+fn read_item<T: Bucket>(key: &T::Key, element: &RawBson) -> Result<T, DriverError> {
+    Ok(T::from_parts(key.clone(), read_value(element)?))
 }
 
 fn element_time<T: Bucket>(element: &RawBson) -> Option<DateTime> {
     let time = element.as_document()?.get(T::SPEC.time?).ok()??;
     time.as_datetime()
-}
-
-pub(super) fn unreadable(reader: &Reader, bucket: &str, error: DriverError) -> Error {
-    (reader.target().error(unreadable_kind(bucket))).with_driver(error)
-}
-
-fn unreadable_kind(bucket: &str) -> Kind {
-    Kind::Deserialize(format!("{bucket:?}"))
 }

@@ -11,10 +11,7 @@ use mongodb::{
     bson::{Document, RawDocumentBuf},
 };
 
-use super::{
-    found::FoundItems,
-    step::{Plan, Step},
-};
+use super::{found::FoundItems, step::Plan};
 use crate::{
     Bucket, Result,
     read::reader::Reader,
@@ -75,17 +72,15 @@ impl<T: Bucket> Editor<T> {
             let Some(change) = change else {
                 return Ok(output);
             };
-            let Step {
-                unchanged,
-                pipeline,
-                hint,
-            } = self.step(&found, change)?;
-            self.check_size(&unchanged, pipeline.as_deref().unwrap_or_default())?;
+            let step = self.step(&mut found, change)?;
+            let pipeline = step.pipeline.as_deref();
+            self.check_size(&step.unchanged, pipeline.unwrap_or_default())?;
             let (target, session) = (self.reader.target(), session.as_deref_mut());
-            let changed = target.change_read(unchanged, pipeline, hint, session);
+            let changed = target.change_read(step.unchanged, step.pipeline, step.hint, session);
             if changed.await? {
                 return Ok(output);
             }
+            bucket_core::reached!("an edit of a bucket again");
         }
         Err(self.reader.target().error(Kind::Contended(TRIES)))
     }
@@ -93,7 +88,7 @@ impl<T: Bucket> Editor<T> {
     /// Reads the matching items of one bucket, and changes nothing.
     pub(crate) async fn read(self, session: Option<&mut ClientSession>) -> Result<Vec<T>> {
         let plan = &mut |editor: &Self, found: &mut FoundItems<T>| {
-            Ok((None, found.take_matches(&editor.reader)?))
+            Ok((None, found.matches(&editor.reader)?))
         };
         self.change(plan, session).await
     }
@@ -118,9 +113,7 @@ impl<T: Bucket> Editor<T> {
         };
         let found = self.reader.target().pipeline(pipeline).read_latest();
         let found: Vec<RawDocumentBuf> = found.rows(session).await?;
-        let first = found.first();
-        first
-            .map(|row| FoundItems::read(&self.reader, row, Self::KEEPS_SUMMARY))
-            .transpose()
+        let read = |row| FoundItems::read(&self.reader, row, Self::KEEPS_SUMMARY);
+        found.first().map(read).transpose()
     }
 }

@@ -1,5 +1,7 @@
 //! The update that changes items of a bucket, planned from what was read.
 
+use std::mem;
+
 use bucket_core::{
     error::Kind,
     protocol::{
@@ -23,10 +25,7 @@ use mongodb::{
     error::Error as DriverError,
 };
 
-use super::{
-    found::{FoundItems, item_time, unreadable},
-    protocol::Editor,
-};
+use super::{found::FoundItems, protocol::Editor};
 use crate::{
     Bucket, Result,
     read::reader::Reader,
@@ -45,8 +44,8 @@ pub(super) struct Step {
 
 /// A change of some items.
 pub(crate) enum ItemChange {
-    /// The items go, and with them the bytes that they took beyond their shares.
-    Removed { freed: i64 },
+    /// The items go.
+    Removed,
     /// These elements take their places.
     Replaced(Vec<Bson>),
 }
@@ -68,25 +67,16 @@ pub(crate) type Plan<'p, T, O> =
 impl<T: Bucket> Editor<T> {
     /// Removes the items, and returns them.
     pub(crate) fn plan_removal(&self, found: &mut FoundItems<T>) -> Result<Planned<T>> {
-        let freed = self.matches_oversize(found);
-        let items = found.take_matches(&self.reader)?;
-        Ok((Some(ItemChange::Removed { freed }), items))
+        Ok((Some(ItemChange::Removed), found.matches(&self.reader)?))
     }
 
     /// Removes the items, and returns them as they are stored.
     pub(crate) fn plan_unread_removal(&self, found: &mut FoundItems<T>) -> Result<Planned<Bson>> {
-        let freed = self.matches_oversize(found);
-        let elements = (0..found.len()).map(|n| Bson::try_from(found.element(n).clone()));
-        let elements = elements.collect::<std::result::Result<_, _>>();
-        let elements = elements.map_err(|error| {
-            unreadable(
-                &self.reader,
-                &found.places.bucket,
-                DriverError::custom(error),
-            )
-        })?;
-        found.drop_matches();
-        Ok((Some(ItemChange::Removed { freed }), elements))
+        let elements = (0..found.len()).map(|n| {
+            let element = Bson::try_from(found.element(n).clone());
+            element.map_err(|error| found.unreadable(&self.reader, DriverError::custom(error)))
+        });
+        Ok((Some(ItemChange::Removed), elements.collect::<Result<_>>()?))
     }
 
     /// Replaces the items with changed ones, and returns each of them as it will be read, with
@@ -112,14 +102,10 @@ impl<T: Bucket> Editor<T> {
         found: &mut FoundItems<T>,
         element: &Bson,
     ) -> Result<Planned<(T, bool)>> {
-        let new = self.read_back(found.key.clone(), element)?;
-        let mut new = Some(new);
+        let key = found.key.clone();
         self.replace_each(found, |item, _| {
-            self.change_item(item, &mut |item| {
-                if let Some(new) = new.take() {
-                    *item = new;
-                }
-            })?;
+            let mut new = self.read_back(key.clone(), element)?;
+            self.change_item(item, &mut |item| mem::swap(item, &mut new))?;
             // Not the item that was read back: its fields may be written with other types.
             Ok(element.clone())
         })
@@ -134,7 +120,9 @@ impl<T: Bucket> Editor<T> {
         let (mut elements, mut items) = (Vec::new(), Vec::new());
         for n in 0..found.len() {
             let stored = exact(found.element(n));
-            let element = make(found.item(&self.reader, n)?, stored.as_ref())?;
+            let mut item = found.item(&self.reader, n)?;
+            let element = make(&mut item, stored.as_ref())?;
+            found.replace(n, item);
             let differs = stored.as_ref() != Some(&element);
             items.push((self.read_back(found.key.clone(), &element)?, differs));
             elements.push(element);
@@ -150,19 +138,19 @@ impl<T: Bucket> Editor<T> {
 /// Steps.
 impl<T: Bucket> Editor<T> {
     /// The step that carries out what is planned for the items of a bucket.
-    pub(super) fn step(&self, found: &FoundItems<T>, change: ItemChange) -> Result<Step> {
+    pub(super) fn step(&self, found: &mut FoundItems<T>, change: ItemChange) -> Result<Step> {
         match change {
-            ItemChange::Removed { freed } => self.removal_step(found, freed),
+            ItemChange::Removed => Ok(self.removal_step(found)),
             ItemChange::Replaced(elements) => self.replacement_step(found, elements),
         }
     }
 
-    /// The step that removes the items, which took `freed` bytes beyond their shares; `found` holds
-    /// the others.
+    /// The step that removes the items.
     ///
     /// A bucket that holds no other is deleted, unless it is closed and its number keeps its place.
-    fn removal_step(&self, found: &FoundItems<T>, freed: i64) -> Result<Step> {
-        let kept = self.kept_fields(found, -freed);
+    fn removal_step(&self, found: &mut FoundItems<T>) -> Step {
+        found.drop_matches();
+        let kept = self.kept_fields(found, -self.matches_oversize(found));
         let Reader { scope, .. } = &self.reader;
         let stays = T::SPEC.id.ordinal == Ordinal::Number && !found.is_open;
         let mut unchanged = match stays {
@@ -180,11 +168,12 @@ impl<T: Bucket> Editor<T> {
             hint = Some(scope.open.name);
         }
         let is_deleted = found.are_all && !stays;
-        Ok(Step {
+        bucket_core::reached!("a removal, open: {}, deletes: {is_deleted}", found.is_open);
+        Step {
             unchanged,
             pipeline: (!is_deleted).then(|| scope.take_out(&found.places, found.is_open, kept)),
             hint,
-        })
+        }
     }
 
     /// The step that replaces the items with these elements.
@@ -260,11 +249,10 @@ impl<T: Bucket> Editor<T> {
 
     /// How many bytes the matches take beyond their shares.
     fn matches_oversize(&self, found: &FoundItems<T>) -> i64 {
-        let oversize = self.budget(found).map(|budget| {
+        self.budget(found).map_or(0, |budget| {
             let sizes = (0..found.len()).map(|n| size(found.element(n)));
             sizes.map(|size| budget.oversize(size)).sum()
-        });
-        oversize.unwrap_or_default()
+        })
     }
 
     /// The item with this element, as it will be read.
@@ -288,12 +276,12 @@ impl<T: Bucket> Editor<T> {
         let items = &found.items;
         // Without items, a time that any item will be newer than. Until then the server may remove
         // the bucket.
-        let newest = || items.iter().filter_map(item_time).max();
-        let newest = || newest().unwrap_or_else(|| before_all_windows(0));
+        let time = |item: &Result<T, _>| item.as_ref().map_or_else(|time| *time, Bucket::time);
+        let newest = items.iter().filter_map(time).max();
         KeptFields {
             grown,
             totals: Totals::of(Self::SPEC, items.iter().flatten().map(T::rollup_values)),
-            newest: T::SPEC.expire_after.map(|_| newest()),
+            newest: (T::SPEC.expire_after).map(|_| newest.unwrap_or_else(|| before_all_windows(0))),
         }
     }
 }

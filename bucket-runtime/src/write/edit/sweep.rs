@@ -1,6 +1,6 @@
 //! One bucket after the other: what edits and removals of many items have in common.
 
-use std::{marker::PhantomData, vec::IntoIter};
+use std::{collections::VecDeque, marker::PhantomData};
 
 use bucket_core::{
     protocol::{
@@ -9,7 +9,7 @@ use bucket_core::{
         query::{Query, compare_id},
         time_bounds::TimeBounds,
     },
-    schema::{key::Key, spec::BucketSpec},
+    schema::key::Key,
     server::{read::cursor::id_of, target::Target},
     value::{bytes, number::whole},
 };
@@ -48,9 +48,6 @@ pub(crate) struct Sweep<'s, T> {
 }
 
 impl<'s, T: Bucket> Sweep<'s, T> {
-    /// The spec as a `static`: in generic code, promotion alone does not provide one.
-    const SPEC: &'static BucketSpec = &T::SPEC;
-
     pub(crate) fn new(
         engine: Engine,
         scope: Option<KeyScope>,
@@ -93,15 +90,10 @@ impl<'s, T: Bucket> Sweep<'s, T> {
     /// The id and the key of the next bucket that may hold a match.
     pub(crate) async fn next_bucket(&mut self) -> Result<Option<(String, IndexedScope)>> {
         loop {
-            if let Some(bucket) = self.listing.listed.next() {
-                return Ok(Some(bucket));
-            }
-            let mut listing = std::mem::take(&mut self.listing);
-            let listed = self.list(&mut listing).await;
-            self.listing = listing;
-            match listed? {
-                Some(listed) => self.listing.listed = listed.into_iter(),
-                None => return Ok(None),
+            match self.listing.listed.pop_front() {
+                None if self.listing.is_done => return Ok(None),
+                None => self.list().await?,
+                bucket => return Ok(bucket),
             }
         }
     }
@@ -117,57 +109,52 @@ impl<'s, T: Bucket> Sweep<'s, T> {
     }
 
     /// Deletes the buckets of windows in which every item matches, if the filter alone proves it.
-    pub(super) async fn drop_whole_windows(&mut self) -> Result<()> {
-        let Some(windows) = TimeBounds::whole_windows(&self.query.filter, Self::SPEC) else {
+    async fn drop_whole_windows(&mut self) -> Result<()> {
+        let Some(windows) = TimeBounds::whole_windows(&self.query.filter, Editor::<T>::SPEC) else {
             return Ok(());
         };
-        let mut listing = Listing {
-            only: Some(windows),
-            ..Listing::default()
-        };
-        while let Some(listed) = self.list(&mut listing).await? {
-            for (id, scope) in listed {
-                let fields = doc! { "_id": 0, T::SPEC.count: 1 };
-                let session = self.settings.session.as_deref_mut();
-                let target = self.engine.target_of(&scope);
-                let deleted = target.change(scope.bucket(&id), None, None, fields, session);
-                let count = (deleted.await?).and_then(|deleted| whole(deleted.get(T::SPEC.count)?));
-                let items = count.and_then(|count| count.try_into().ok()).unwrap_or(0);
-                self.report(items);
-            }
+        self.listing.only = Some(windows);
+        while let Some((id, scope)) = self.next_bucket().await? {
+            let fields = doc! { "_id": 0, T::SPEC.count: 1 };
+            let session = self.settings.session.as_deref_mut();
+            let target = self.engine.target_of(&scope);
+            let deleted = target.change(scope.bucket(&id), None, None, fields, session);
+            let count = (deleted.await?).and_then(|deleted| whole(deleted.get(T::SPEC.count)?));
+            let items = count.and_then(|count| count.try_into().ok()).unwrap_or(0);
+            self.report(items);
         }
+        self.listing = Listing::default();
         Ok(())
     }
 
-    /// The next buckets that may hold a match: their ids, and the keys that they belong to. `None`
-    /// after the last ones.
-    async fn list(&mut self, listing: &mut Listing) -> Result<Option<Vec<(String, IndexedScope)>>> {
-        if listing.is_done {
-            return Ok(None);
-        }
-        let further = listing.conditions(Self::SPEC);
+    /// Lists the next buckets that may hold a match: their ids, and the keys that they belong to.
+    async fn list(&mut self) -> Result<()> {
+        let Listing { only, after, .. } = &self.listing;
+        let after = after
+            .clone()
+            .map(|after| compare_id(Editor::<T>::SPEC, "$gt", after));
+        let further = Vec::from_iter(only.clone().into_iter().chain(after));
         let (query, scope) = (&self.query, self.scope.as_ref());
-        let pipeline = query.next_buckets(Self::SPEC, scope, &further, BUCKETS_PER_LISTING);
+        let pipeline = query.next_buckets(Editor::<T>::SPEC, scope, &further, BUCKETS_PER_LISTING);
         let target = self.engine.server.target_of_any(scope);
         let found = target.pipeline(pipeline).read_latest();
         let found: Vec<RawDocumentBuf> = found.rows(self.settings.session.as_deref_mut()).await?;
-        listing.is_done = found.len() < BUCKETS_PER_LISTING;
-        listing.after = found.last().map(|row| id_of(row));
-        let mut listed = Vec::new();
+        self.listing.is_done = found.len() < BUCKETS_PER_LISTING;
+        self.listing.after = found.last().map(|row| id_of(row));
         for row in found {
             match self.read_listed(&row) {
-                Ok(bucket) => listed.push(bucket),
+                Ok(bucket) => self.listing.listed.push_back(bucket),
                 Err(error) => self.pass_over(error)?,
             }
         }
-        Ok(Some(listed))
+        Ok(())
     }
 
     /// The id of a listed bucket, and the key that it belongs to.
     fn read_listed(&self, row: &RawDocumentBuf) -> Result<(String, IndexedScope)> {
         let bucket = bytes::read::<StoredBucket<T, IgnoredAny>>(row.as_bytes());
         let bucket = bucket.map_err(|error| self.target().unreadable(row, error))?;
-        let scope = KeyScope::new(Self::SPEC, T::Key::parts(bucket.key.borrowed()));
+        let scope = KeyScope::new(Editor::<T>::SPEC, T::Key::parts(bucket.key.borrowed()));
         let asked = self.scope.as_ref().unwrap_or(&scope);
         match bucket.is_of(asked) {
             true => Ok((bucket.id, scope.by(self.engine.open))),
@@ -225,14 +212,5 @@ struct Listing {
     after: Option<Bson>,
     is_done: bool,
     /// Those that are listed, and still to be visited.
-    listed: IntoIter<(String, IndexedScope)>,
-}
-
-impl Listing {
-    /// The conditions beside the query's for the next buckets.
-    fn conditions(&self, spec: &BucketSpec) -> Vec<Document> {
-        let after = self.after.clone();
-        let after = after.map(|after| compare_id(spec, "$gt", after));
-        self.only.clone().into_iter().chain(after).collect()
-    }
+    listed: VecDeque<(String, IndexedScope)>,
 }

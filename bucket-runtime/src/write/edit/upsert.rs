@@ -22,7 +22,7 @@ use crate::{
     read::reader::Reader,
     write::{
         appended::Appended,
-        engine::{Batch, Entry, SendMode, TRIES, pause},
+        engine::{Batch, SendMode, TRIES, pause},
         identified_entry::IdentifiedEntry,
     },
 };
@@ -80,27 +80,21 @@ impl<T: Bucket> Buckets<T> {
         T: Identified,
     {
         let item = IdentifiedEntry::new(self, item);
-        Write::new(span!(upsert_item), |InSession(session)| {
-            item.upsert::<T>(session)
+        Write::new(span!(upsert_item), |InSession(session)| async move {
+            item?.upsert::<T>(session).await
         })
     }
 }
 
 impl IdentifiedEntry {
     async fn upsert<T: Bucket>(self, session: Option<&mut ClientSession>) -> Result<Upserted> {
-        let target = self.reader.target();
-        let entry = self.entry.clone()?;
-        let unique = T::SPEC.unique.and_then(|field| {
-            let identity = identity(field, &entry.element)?;
-            Some((field, identity.clone()))
-        });
         // Making the entry has checked that there is an identity.
-        let Some((field, identity)) = unique else {
-            return Err(target.error(Kind::Serialize));
+        let Some(field) = T::SPEC.unique else {
+            return Err(self.reader.target().error(Kind::Serialize));
         };
         let mut is_in_doubt = false;
         if session.is_none()
-            && let Some(updates) = self.plan_at_once::<T>(field, &identity, &entry)
+            && let Some(updates) = self.plan_at_once::<T>(field)
         {
             match self.send(updates).await? {
                 Sent::Done(done) => return Ok(done),
@@ -108,7 +102,7 @@ impl IdentifiedEntry {
                 Sent::InDoubt => is_in_doubt = true,
             }
         }
-        let upserted = self.replace_or_append::<T>(field, &entry, session).await;
+        let upserted = self.replace_or_append::<T>(field, session).await;
         // An error of a later step proves nothing of the first command.
         upserted.map_err(|error| if is_in_doubt { error.in_doubt() } else { error })
     }
@@ -117,18 +111,16 @@ impl IdentifiedEntry {
     async fn replace_or_append<T: Bucket>(
         &self,
         field: &'static str,
-        entry: &Entry,
         mut session: Option<&mut ClientSession>,
     ) -> Result<Upserted> {
         for tries in 0..TRIES {
             pause(tries).await;
-            let (reader, element) = (self.reader.clone(), &entry.element);
+            let (reader, element) = (self.reader.clone(), &self.entry.element);
             let replaced = replace_by_identity::<T>(reader, field, element, session.as_deref_mut());
             if replaced.await? {
                 return Ok(Upserted::Replaced);
             }
-            let appended = self.append(entry, session.as_deref_mut());
-            match appended.await? {
+            match self.append(session.as_deref_mut()).await? {
                 Appended::Stored => return Ok(Upserted::Appended),
                 // Somebody has appended it meanwhile.
                 Appended::AlreadyThere => {}
@@ -140,21 +132,18 @@ impl IdentifiedEntry {
     /// The statements of which one replaces the item if it is there, and the other one appends it
     /// if it is not; `None` if a bucket's other fields depend on its items. Not for a session,
     /// where the refusal of one of them would abort a transaction.
-    fn plan_at_once<T: Bucket>(
-        &self,
-        field: &str,
-        identity: &Bson,
-        entry: &Entry,
-    ) -> Option<Vec<Update>> {
-        let budget = Budget::of(&self.scope);
+    fn plan_at_once<T: Bucket>(&self, field: &str) -> Option<Vec<Update>> {
+        let Self { scope, entry, .. } = self;
+        let budget = Budget::of(scope);
         let is_large = budget.is_some_and(|budget| budget.oversize(entry.size) > 0);
         if Editor::<T>::KEEPS_SUMMARY || is_large {
             return None;
         }
-        let batch = Batch::new(self.scope.clone(), [entry.clone()]);
+        let batch = Batch::new(scope.clone(), [entry.clone()]);
         let (append, _) = batch.statements(SendMode::WithOthers).ok()?.pop()?;
+        let identity = identity(field, &entry.element)?;
         let element = entry.element.clone();
-        let replace = (self.scope).replace_by_identity_or_be_refused(field, identity, element);
+        let replace = scope.replace_by_identity_or_be_refused(field, identity, element);
         Some(vec![replace, append])
     }
 

@@ -42,7 +42,7 @@ pub struct Batch<W> {
     /// The owners of items that are stored, until they learn it.
     pub done: Vec<(W, Appended)>,
     /// The engine's knowledge of the key's newest bucket.
-    pub(crate) newest_bucket: NewestBucket,
+    pub newest_bucket: NewestBucket,
     /// Whether the items are those of different calls, so that their order does not matter.
     pub(crate) is_unordered: bool,
     pub(super) retry_state: RetryState,
@@ -120,11 +120,13 @@ impl<W> Batch<W> {
         }
     }
 
-    pub(crate) fn len(&self) -> usize {
+    /// How many items are not stored yet.
+    pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether all items are stored.
+    pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
@@ -140,8 +142,8 @@ impl<W> Batch<W> {
             _ => 0,
         };
         let new = self.len().saturating_sub(room);
-        let partial = match new >= self.capacity() {
-            true => new % self.capacity(),
+        let partial = match new >= self.scope.capacity() {
+            true => new % self.scope.capacity(),
             false => 0,
         };
         self.entries.split_off(self.len() - partial).into_iter()
@@ -247,7 +249,7 @@ impl<W> Batch<W> {
 
     /// The newest bucket after one was opened with these items.
     fn opened(&self, id: &str, items: &AppendedItems) -> NewestBucket {
-        let room = self.capacity() - items.elements.len();
+        let room = self.scope.capacity() - items.elements.len();
         NewestBucket::with_room(id, room, items.oversize)
     }
 
@@ -329,16 +331,12 @@ impl<W> Batch<W> {
         }
     }
 
-    fn capacity(&self) -> usize {
-        self.scope.open.capacity as usize
-    }
-
     /// The most items that open a bucket: one less than its capacity, unless that is one.
     ///
     /// A bucket that is full from the start is not in the open index, so the server would accept it
     /// beside an open one; see [`new_buckets`](Self::new_buckets).
     pub(super) fn max_in_new_bucket(&self) -> usize {
-        (self.capacity() - 1).max(1)
+        (self.scope.capacity() - 1).max(1)
     }
 
     /// Whether an open bucket with this room and oversize takes the item.

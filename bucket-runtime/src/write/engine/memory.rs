@@ -44,7 +44,8 @@ impl Engine {
         let has_recalled = mem::replace(&mut batch.retry_state.has_recalled, true);
         // The command before, which has just ended, knows better.
         if !has_recalled && !is_in_session && batch.newest_bucket == NewestBucket::Unknown {
-            batch.go_on_from(self.memory.recall(&batch.scope.prefix));
+            let remembered = (self.memory).with_key(&batch.scope.prefix, |known| known.clone());
+            batch.go_on_from(remembered);
         }
     }
 
@@ -59,39 +60,24 @@ impl Engine {
             }
             _ => NewestBucket::Unknown,
         };
-        (self.memory).remember(&batch.scope.prefix, newest_bucket);
+        (self.memory).with_key(&batch.scope.prefix, |known| *known = newest_bucket);
     }
 }
 
 impl Memory {
-    /// The key's newest bucket, if it is remembered.
-    fn recall(&self, prefix: &str) -> NewestBucket {
-        self.with_key(prefix, |known| known.clone())
-    }
-
-    /// Remembers the key's newest bucket.
-    fn remember(&self, prefix: &str, newest_bucket: NewestBucket) {
-        self.with_key(prefix, |known| *known = newest_bucket);
-    }
-
+    /// Looks at what is remembered of a key, or changes it. A key that is used becomes one of the
+    /// young ones.
     fn with_key<R>(&self, prefix: &str, act: impl FnOnce(&mut NewestBucket) -> R) -> R {
         let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        keys.with_key(prefix, act)
-    }
-}
-
-impl Generations {
-    /// A key that is used becomes one of the young ones.
-    fn with_key<R>(&mut self, prefix: &str, act: impl FnOnce(&mut NewestBucket) -> R) -> R {
-        if let Some(known) = self.young.get_mut(prefix) {
+        if let Some(known) = keys.young.get_mut(prefix) {
             return act(known);
         }
-        let mut known = self.old.remove(prefix).unwrap_or(NewestBucket::Unknown);
+        let mut known = keys.old.remove(prefix).unwrap_or(NewestBucket::Unknown);
         let result = act(&mut known);
-        if self.young.len() >= KEYS {
-            self.old = mem::take(&mut self.young);
+        if keys.young.len() >= KEYS {
+            keys.old = mem::take(&mut keys.young);
         }
-        self.young.insert(prefix.to_owned(), known);
+        keys.young.insert(prefix.to_owned(), known);
         result
     }
 }
@@ -101,10 +87,10 @@ fn keys_that_are_written_stay_and_others_are_forgotten() {
     let open = NewestBucket::with_room("0_1", 1, 0);
     let memory = Memory::default();
     for n in 0..3 * KEYS {
-        memory.remember(&format!("{n}_"), open.clone());
-        assert_eq!(memory.recall("0_"), open, "{n}");
+        memory.with_key(&format!("{n}_"), |known| *known = open.clone());
+        memory.with_key("0_", |known| assert_eq!(*known, open, "{n}"));
     }
-    assert_eq!(memory.recall("1_"), NewestBucket::Unknown);
+    memory.with_key("1_", |known| assert_eq!(*known, NewestBucket::Unknown));
     let keys = memory.0.lock().unwrap();
     let kept = keys.young.len() + keys.old.len();
     assert!((KEYS..=2 * KEYS).contains(&kept), "{kept}");

@@ -28,6 +28,10 @@ impl Engine {
         let facts = batch.facts(&carried);
         batch.retry_state.has_lost |= answer == Answer::OtherOpen;
         let next = next(answer, facts);
+        bucket_core::reached!(
+            "an append, {:?} known: {answer:?}, so {next:?}",
+            facts.known
+        );
         match (next, result) {
             (Next::GoOn, _) => batch.record_stored(carried),
             (Next::Stop, Err(error)) => {

@@ -21,11 +21,3 @@ pub(super) struct RetryState {
     /// The entries that the last error concerns: refused or in doubt. The others were not sent.
     pub(super) failed_entries: Range<usize>,
 }
-
-impl RetryState {
-    /// Begins to count anew, since items were stored.
-    pub(super) fn note_progress(&mut self) {
-        self.tries = 0;
-        self.has_lost = false;
-    }
-}

@@ -11,7 +11,7 @@ use crate::{
     outlier::{IdRef, Outlier, Outliers, extra::ExtraItem, parent_handle::ParentHandle},
     write::edit::{
         Change, Editor, Sweep,
-        many::{SweepSettings, WriteMany, count_changed},
+        many::{EditManyError, SweepSettings, WriteMany, count_changed},
     },
 };
 
@@ -97,11 +97,9 @@ impl<T: Outlier> Outliers<T> {
     /// errors of [`remove_item`](Self::remove_item), at the first document that has one.
     pub fn remove_items<'s>(&self, id: IdRef<'_, T>, filter: Filter<T::Item>) -> WriteMany<'s> {
         let (parent, filter) = (self.parent(id), Filter::of(filter.node));
-        Call::new(span!(remove_items), |settings| async move {
-            let (editor, mut sweep) = parent.all_matches::<T>(filter, settings);
+        Call::new(span!(remove_items), |settings| {
             let removal = ItemEdit::<T, _>::Removal(Editor::plan_unread_removal);
-            let done = editor.change_all(removal, &mut sweep).await;
-            sweep.finish(done)
+            parent.change_all(removal, filter, settings)
         })
     }
 }
@@ -113,26 +111,27 @@ impl ParentHandle {
         mut change: Change<'s, ExtraItem<T>>,
     ) -> WriteMany<'s> {
         Call::new(span!(update_items), |settings| async move {
-            let (editor, mut sweep) = self.all_matches::<T>(filter, settings);
             let plan = &mut |editor: &ExtrasEditor<T>, found: &mut FoundExtras<T>| {
                 let (change, items) = editor.plan_update(found, &mut change)?;
                 Ok((change, count_changed(&items)))
             };
-            let done = (editor.change_all(ItemEdit::Update(plan), &mut sweep)).await;
-            sweep.finish(done)
+            let update = ItemEdit::Update(plan);
+            self.change_all(update, filter, settings).await
         })
     }
 
-    /// An edit of all items that match, and the sweep of the extras among them.
-    fn all_matches<T: Outlier>(
+    async fn change_all<T: Outlier, O: Send + 'static>(
         self,
+        edit: ItemEdit<'_, T, O>,
         filter: Filter<ExtraItem<T>>,
         settings: SweepSettings<'_>,
-    ) -> (ParentEditor, Sweep<'_, ExtraItem<T>>) {
+    ) -> Result<u64, EditManyError> {
         let engine = self.collections.extras.clone();
         let key = self.scope.extras.key.clone();
-        let sweep = Sweep::new(engine, Some(key), filter, settings);
+        let mut sweep = Sweep::new(engine, Some(key), filter, settings);
         let (parent, query) = (self, sweep.query.clone());
-        (ParentEditor { parent, query }, sweep)
+        let editor = ParentEditor { parent, query };
+        let done = editor.change_all(edit, &mut sweep).await;
+        sweep.finish(done)
     }
 }

@@ -5,11 +5,11 @@ use bucket_core::server::transaction::{self, Attempt};
 use futures_util::future::BoxFuture;
 use mongodb::ClientSession;
 
-use super::protocol::{Edited, ExtrasEditor, FoundExtras, ItemPlace, ParentEditor};
+use super::protocol::{ExtrasEditor, FoundExtras, ParentEditor};
 use crate::{
     Result,
     outlier::{Outlier, extra::ExtraItem},
-    write::edit::{Plan, Planned},
+    write::edit::{Plan, Planned, Selection},
 };
 
 /// A change of items, wherever they are.
@@ -24,28 +24,34 @@ pub(super) enum ItemEdit<'p, T: Outlier, O> {
 type PlanRemoval<T, O> = fn(&ExtrasEditor<T>, &mut FoundExtras<T>) -> Result<Planned<O>>;
 
 impl<T: Outlier, O: Send + 'static> ItemEdit<'_, T, O> {
-    /// Changes the matching items of one document.
-    pub(super) async fn edit(
+    pub(super) fn plan(&mut self) -> Plan<'_, ExtraItem<T>, O> {
+        match self {
+            Self::Update(plan) => *plan,
+            Self::Removal(plan) => plan,
+        }
+    }
+
+    /// Changes the matching items of one document of the extras.
+    pub(super) async fn change_extras(
         &mut self,
         editor: &ParentEditor,
-        place: &ItemPlace,
+        selection: Selection,
         session: Option<&mut ClientSession>,
-    ) -> Result<Edited<O>> {
-        let plan = match self {
-            Self::Update(plan) => return editor.change(place, *plan, session).await,
-            Self::Removal(plan) => plan,
-        };
-        let is_own = matches!(place, ItemPlace::Own);
-        match editor.parent.scope.spec.total.filter(|_| !is_own) {
-            None => editor.change(place, plan, session).await,
-            Some(total) => {
+    ) -> Result<Vec<O>> {
+        match (self, editor.parent.scope.spec.total) {
+            (Self::Removal(plan), Some(_)) => {
                 let remove = RemoveCountedExtras {
                     editor: editor.clone(),
-                    place: place.clone(),
-                    total,
+                    selection,
                     plan: *plan,
                 };
                 transaction::run_in(&editor.parent.collections.parents, remove, session).await
+            }
+            (edit, _) => {
+                editor
+                    .of_extras(selection)
+                    .change(edit.plan(), session)
+                    .await
             }
         }
     }
@@ -54,22 +60,21 @@ impl<T: Outlier, O: Send + 'static> ItemEdit<'_, T, O> {
 /// Removes from the extras, and subtracts from the total.
 struct RemoveCountedExtras<T: Outlier, O> {
     editor: ParentEditor,
-    place: ItemPlace,
-    total: &'static str,
+    selection: Selection,
     plan: PlanRemoval<T, O>,
 }
 
 impl<T: Outlier, O: Send + 'static> Attempt for RemoveCountedExtras<T, O> {
-    type Output = Edited<O>;
+    type Output = Vec<O>;
 
-    fn attempt<'s>(&'s self, session: &'s mut ClientSession) -> BoxFuture<'s, Result<Edited<O>>> {
+    fn attempt<'s>(&'s self, session: &'s mut ClientSession) -> BoxFuture<'s, Result<Vec<O>>> {
         Box::pin(async move {
             let (mut plan, parent) = (self.plan, &self.editor.parent);
-            let removed = (self.editor).change(&self.place, &mut plan, Some(&mut *session));
-            let removed = removed.await?;
-            if !removed.values.is_empty() {
-                let count = -(removed.values.len() as i64);
-                parent.count_extras(self.total, count, session).await?;
+            let extras = self.editor.of_extras(self.selection.clone());
+            let removed = extras.change(&mut plan, Some(&mut *session)).await?;
+            if !removed.is_empty() {
+                let count = -(removed.len() as i64);
+                parent.count_extras(count, session).await?;
             }
             Ok(removed)
         })

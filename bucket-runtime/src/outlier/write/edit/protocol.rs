@@ -11,10 +11,7 @@ use bucket_core::{
     server::Server,
     value::{element::value_size, exact, unreadable::read_value},
 };
-use mongodb::{
-    ClientSession,
-    bson::{RawBson, RawDocument, RawDocumentBuf},
-};
+use mongodb::{ClientSession, bson::RawDocumentBuf};
 
 use super::plan::ItemEdit;
 use crate::{
@@ -38,20 +35,6 @@ pub(super) struct ParentEditor {
     pub(super) query: Query,
 }
 
-/// The documents that one step of an edit can change.
-#[derive(Debug, Clone)]
-pub(super) enum ItemPlace {
-    /// The parent.
-    Own,
-    Extras(Selection),
-}
-
-/// The changes of a step, and whether the parent may have extras.
-pub(super) struct Edited<O> {
-    pub(super) values: Vec<O>,
-    has_extras: bool,
-}
-
 impl ParentEditor {
     /// Changes the first item that matches, in the order of the parent's items.
     pub(super) async fn change_first<T: Outlier, O: Send + 'static>(
@@ -59,16 +42,13 @@ impl ParentEditor {
         mut edit: ItemEdit<'_, T, O>,
         mut session: Option<&mut ClientSession>,
     ) -> Result<Option<O>> {
-        let own = edit.edit(self, &ItemPlace::Own, session.as_deref_mut());
-        let Edited {
-            mut values,
-            has_extras,
-        } = own.await?;
+        let own = self.change_own(edit.plan(), session.as_deref_mut());
+        let (mut values, has_extras) = own.await?;
         if values.is_empty() && has_extras {
             // By the unique index, the first match is searched among documents with a count alone.
             self.parent.check_extras(session.as_deref_mut()).await?;
-            let first = ItemPlace::Extras(Selection::First);
-            values = edit.edit(self, &first, session).await?.values;
+            let changed = edit.change_extras(self, Selection::First, session);
+            values = changed.await?;
         }
         Ok(values.into_iter().next())
     }
@@ -79,58 +59,33 @@ impl ParentEditor {
         mut edit: ItemEdit<'_, T, O>,
         sweep: &mut Sweep<'_, ExtraItem<T>>,
     ) -> Result<()> {
-        let own = edit.edit(self, &ItemPlace::Own, sweep.session());
-        let own = own.await;
-        let has_extras = own.as_ref().map_or(true, |own| own.has_extras);
-        sweep.note(own.map(|own| own.values.len()))?;
+        let own = self.change_own(edit.plan(), sweep.session()).await;
+        let has_extras = own.as_ref().map_or(true, |(_, has_extras)| *has_extras);
+        sweep.note(own.map(|(values, _)| values.len()))?;
         if !has_extras {
             return Ok(());
         }
         while let Some((id, _)) = sweep.next_bucket().await? {
-            let place = ItemPlace::Extras(Selection::OfBucket(id));
-            let edited = edit.edit(self, &place, sweep.session());
-            let edited = edited.await;
-            sweep.note(edited.map(|edited| edited.values.len()))?;
+            let changed = edit.change_extras(self, Selection::OfBucket(id), sweep.session());
+            let changed = changed.await;
+            sweep.note(changed.map(|values| values.len()))?;
         }
         Ok(())
     }
 
-    /// Changes the matching items of one document as `plan` says.
-    pub(super) async fn change<T: Outlier, O>(
-        &self,
-        place: &ItemPlace,
-        plan: Plan<'_, ExtraItem<T>, O>,
-        session: Option<&mut ClientSession>,
-    ) -> Result<Edited<O>> {
-        match place {
-            ItemPlace::Own => self.change_own(plan, session).await,
-            ItemPlace::Extras(selection) => {
-                let extras = &self.parent.collections.extras.server;
-                let editor = self.editor::<T>(extras, selection.clone());
-                Ok(Edited {
-                    values: editor.change(plan, session).await?,
-                    has_extras: true,
-                })
-            }
-        }
-    }
-
-    /// Changes the matching items of the parent's array.
+    /// Changes the matching items of the parent's array as `plan` says; returns the changes, and
+    /// whether the parent may have extras.
     async fn change_own<T: Outlier, O>(
         &self,
         plan: Plan<'_, ExtraItem<T>, O>,
         mut session: Option<&mut ClientSession>,
-    ) -> Result<Edited<O>> {
+    ) -> Result<(Vec<O>, bool)> {
         let editor = self.editor::<T>(&self.parent.collections.parents, Selection::First);
         for tries in 0..TRIES {
             pause(tries).await;
             let (mut found, has_extras) = self.find::<T>(session.as_deref_mut()).await?;
-            let mut edited = Edited {
-                values: Vec::new(),
-                has_extras,
-            };
             if found.len() == 0 {
-                return Ok(edited);
+                return Ok((Vec::new(), has_extras));
             }
             let (change, values) = plan(&editor, &mut found).map_err(|error| {
                 match error.is(&found.unreadable_kind()) {
@@ -138,14 +93,14 @@ impl ParentEditor {
                     false => error,
                 }
             })?;
-            edited.values = values;
             let Some(change) = change else {
-                return Ok(edited);
+                return Ok((values, has_extras));
             };
             let sent = self.send(&editor, &found, change, session.as_deref_mut());
             if sent.await? {
-                return Ok(edited);
+                return Ok((values, has_extras));
             }
+            bucket_core::reached!("an edit of a parent's own items again");
         }
         Err(self.parent.error(Kind::Contended(TRIES)))
     }
@@ -161,19 +116,13 @@ impl ParentEditor {
         let rows: Vec<RawDocumentBuf> = rows.rows(session).await?;
         let item = |row: &RawDocumentBuf| {
             let at = usize::try_from(scope.number_in(row)?).ok()?;
-            Some((at, self.element(row)?))
+            Some((at, read_value(scope.element_in(row)?).ok()?))
         };
         let has_extras = rows.iter().any(|row| scope.is_flagged_in(row));
         let key = T::Id::from_bson(scope.id().clone());
         let key = key.ok_or_else(|| self.parent.error(self.parent.unreadable_kind()))?;
         let found = rows.iter().filter_map(item).collect();
         Ok((FoundItems::of_document((key,), found), has_extras))
-    }
-
-    /// The only element of a row.
-    fn element(&self, row: &RawDocument) -> Option<RawBson> {
-        let elements = row.get_array(self.parent.scope.extras.spec.items).ok()?;
-        read_value(elements.get(0).ok()??).ok()
     }
 
     /// Sends what is planned for the items of a document; returns whether they were as they were
@@ -188,7 +137,7 @@ impl ParentEditor {
         let scope = &self.parent.scope;
         let (mut grown, mut largest) = (0, 0);
         let pipeline = match change {
-            ItemChange::Removed { .. } => scope.take_out(&found.places),
+            ItemChange::Removed => scope.take_out(&found.places),
             ItemChange::Replaced(elements) => {
                 let after = elements.iter().map(value_size);
                 largest = after.clone().max().unwrap_or_default();
@@ -212,6 +161,11 @@ impl ParentEditor {
             }
         }
         Ok(false)
+    }
+
+    /// The bucket half's editor of those of these items that are extras.
+    pub(super) fn of_extras<T: Outlier>(&self, selection: Selection) -> ExtrasEditor<T> {
+        self.editor(&self.parent.collections.extras.server, selection)
     }
 
     /// The bucket half's editor of these items; its errors name a collection.

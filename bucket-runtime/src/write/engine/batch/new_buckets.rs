@@ -25,7 +25,7 @@ impl<W> Batch<W> {
         most: usize,
         bytes: &mut usize,
     ) -> Vec<(Update, Carried)> {
-        let (capacity, in_order) = (self.capacity(), self.scope.spec.id.ordinal.counts());
+        let (capacity, in_order) = (self.scope.capacity(), self.scope.spec.id.ordinal.counts());
         let is_closed = matches!(newest_bucket, NewestBucket::Closed { .. });
         let is_fit = in_order || self.is_unordered && !self.is_contended();
         // A bucket of capacity 1 is never open.

@@ -2,10 +2,10 @@
 
 use std::{collections::HashSet, mem};
 
-use bucket_core::value::number::comparable;
+use bucket_core::{protocol::command::Update, value::number::comparable};
 use mongodb::bson::Bson;
 
-use super::{Batch, Carried, NewestBucket};
+use super::{Batch, Carried, NewestBucket, SendMode};
 use crate::write::{appended::Appended, item::Entry};
 
 /// How many identities one look-up covers.
@@ -18,7 +18,8 @@ impl<W> Batch<W> {
         (self.done).extend(stored.map(|(owner, _)| (owner, Appended::Stored)));
         self.newest_bucket = carried.after;
         self.retry_state.is_own = true;
-        self.retry_state.note_progress();
+        self.retry_state.tries = 0;
+        self.retry_state.has_lost = false;
     }
 
     /// The `unique` values of the items that one look-up covers.
@@ -74,14 +75,26 @@ impl<W> Batch<W> {
 
     /// Removes the items that are not stored, and returns their owners.
     pub(crate) fn take_owners(&mut self) -> impl Iterator<Item = W> {
-        mem::take(&mut self.entries)
-            .into_iter()
-            .map(|(owner, _)| owner)
+        self.entries.drain(..).map(|(owner, _)| owner)
     }
 
     /// The entries that are not stored, with their owners.
     pub(crate) fn into_entries(self) -> impl Iterator<Item = (W, Entry)> {
         self.entries.into_iter()
+    }
+
+    /// Takes out the items that fill the open bucket, with the updates that do so, in order, and
+    /// that seal the bucket if the next item needs more bytes than are left.
+    pub fn take_fills(&mut self) -> Option<Vec<Update>> {
+        let mut fills = Vec::new();
+        while let NewestBucket::Open { .. } = self.newest_bucket
+            && !self.is_empty()
+        {
+            let (update, carried) = self.statements(SendMode::WithOthers).ok()?.pop()?;
+            self.record_stored(carried);
+            fills.push(update);
+        }
+        Some(fills)
     }
 
     /// The bytes of the first entries.
