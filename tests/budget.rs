@@ -6,9 +6,9 @@ use crate::sources::{of_package, sources};
 
 /// The lines of code that each crate may have: no blank lines, comments or tests.
 const BUDGETS: [(&str, usize); 7] = [
-    ("bucket-core", 10_100),
-    ("bucket-runtime", 11_495),
-    ("bucket-ops", 4_455),
+    ("bucket-core", 9_768),
+    ("bucket-runtime", 10_454),
+    ("bucket-ops", 4_453),
     ("bucket-derive", 6_463),
     ("bucket-advise", 6_556),
     ("bucket-cli", 1_317),
@@ -134,7 +134,9 @@ fn features() -> serde_json::Value {
 fn each_crate_forwards_the_features_of_the_one_below() {
     let features = features();
     let of = |package: &str| features[package].as_object().unwrap().clone();
-    let (core, runtime, ops) = (of("bucket-core"), of("bucket-runtime"), of("bucket-ops"));
+    let (mut core, runtime, mut ops) = (of("bucket-core"), of("bucket-runtime"), of("bucket-ops"));
+    // Only the simulation switches this one on, in each crate that has it.
+    (core.remove("__simulated"), ops.remove("__simulated"));
     for (name, switched_on) in &core {
         let forwarded = serde_json::Value::from(format!("bucket-core/{name}"));
         let is_forwarded = runtime[name].as_array().unwrap().contains(&forwarded);

@@ -119,7 +119,11 @@ fn end_of_group(text: &str) -> usize {
 
 #[test]
 fn each_room_of_the_core_uses_only_those_before_it() {
-    check("bucket-core", &CORE, &["Error", "Result", "span"]);
+    check(
+        "bucket-core",
+        &CORE,
+        &["Error", "Result", "span", "reached"],
+    );
 }
 
 #[test]
@@ -240,5 +244,5 @@ fn the_operations_name_at_most_forty_hidden_items() {
     let leaves = exported.split([',', '{', '}']).map(str::trim);
     let leaves = leaves.filter(|leaf| leaf.ends_with(is_name) && !leaf.is_empty());
     let names = leaves.count() + text.matches("pub async fn").count();
-    assert!((30..=40).contains(&names), "{names}");
+    assert!((20..=40).contains(&names), "{names}");
 }

@@ -76,12 +76,6 @@ mod tests {
         }
     }
 
-    fn closed(last: Option<&str>) -> NewestBucket {
-        NewestBucket::Closed {
-            last: last.map(str::to_owned),
-        }
-    }
-
     /// Another capacity may have filled it beyond this one: the statement then finds out.
     #[test]
     fn an_open_bucket_has_room_for_one_item_at_least_unless_it_is_empty() {

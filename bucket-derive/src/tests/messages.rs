@@ -1,6 +1,6 @@
 //! The derives' messages about each invalid fixture, as its `.stderr` has them.
 //!
-//! `tests/ui.rs` asks the compiler, which takes a minute; mutants of the checks are too many for that.
+//! `tests/fixtures/ui.rs` asks the compiler, which takes a minute; mutants of the checks are too many for that.
 
 use std::{
     fs,

@@ -20,7 +20,7 @@ pub(super) struct KeyItems {
     pub(super) all: Arc<dyn UntypedItems>,
     /// The indexes of this key's items.
     pub(super) indexes: Vec<usize>,
-    /// What is known of its newest bucket.
+    /// The newest bucket of the key, as far as it is known.
     pub(super) newest_bucket: NewestBucket,
 }
 
