@@ -1,5 +1,7 @@
 //! The ids of a key's further buckets.
 
+use std::collections::HashMap;
+
 use crate::{protocol::command::KeyScope, schema::id};
 
 /// The id of the bucket after `last`: the next number or, with an opening id, that one with the
@@ -21,6 +23,27 @@ pub fn next_id(
         }
     };
     Ok(id::signed(next).map(|number| scope.id(&number)))
+}
+
+/// The ids of a key's planned buckets: the last one of each moment or window, by the opening id, or
+/// of a numbered key.
+#[derive(Default)]
+pub struct NextIds(HashMap<Option<String>, String>);
+
+impl NextIds {
+    /// The id of the next bucket: the first one follows `last`, the others each other. `None` if no
+    /// id is left, or `last` does not have this format.
+    pub fn advance(
+        &mut self,
+        scope: &KeyScope,
+        opening_id: Option<String>,
+        last: Option<&str>,
+    ) -> Option<String> {
+        let last = self.0.get(&opening_id).map(String::as_str).or(last);
+        let id = next_id(scope, opening_id.as_deref(), last).ok()??;
+        self.0.insert(opening_id, id.clone());
+        Some(id)
+    }
 }
 
 #[cfg(test)]

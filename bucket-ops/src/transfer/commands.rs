@@ -1,12 +1,10 @@
 //! The commands that store items of many keys in a collection to which nobody else writes.
 
-use std::collections::HashMap;
-
 use bucket_core::{
     protocol::{
         command::{IndexedScope, Update, twins},
         newest_bucket::NewestBucket,
-        next_id::next_id,
+        next_id::NextIds,
         pack::packs,
         whole_bucket::{Summary, WholeBucket},
     },
@@ -86,8 +84,7 @@ impl Commands {
         mut rest: &[Entry],
         last: Option<&str>,
     ) -> Option<()> {
-        // The last id of each moment or window, by the opening id, or of a numbered key.
-        let mut ids = HashMap::new();
+        let mut ids = NextIds::default();
         let packs = packs(scope, rest.iter().map(|entry| entry.size));
         for (n, pack) in packs.iter().enumerate() {
             let entries;
@@ -99,9 +96,7 @@ impl Commands {
             {
                 return None;
             }
-            let opening_id = entries.first()?.opening_id.as_deref();
-            let last = ids.get(&opening_id).map(String::as_str).or(last);
-            let id = next_id(scope, opening_id, last).ok()??;
+            let id = ids.advance(scope, entries.first()?.opening_id.clone(), last)?;
             let is_last = n + 1 == packs.len();
             let times = entries.iter().map(|entry| entry.time);
             let rolled = entries.iter().map(|entry| entry.rolled.clone());
@@ -115,7 +110,6 @@ impl Commands {
                 sealed: !is_last && entries.len() < scope.capacity(),
             };
             self.buckets.push(raw(&bucket).ok()?);
-            ids.insert(opening_id, id);
         }
         Some(())
     }

@@ -1,11 +1,11 @@
 //! Plans the buckets in which a key's items are written.
 
 use std::{
-    collections::{HashMap, HashSet, VecDeque},
+    collections::{HashSet, VecDeque},
     mem,
 };
 
-use bucket_core::{protocol::next_id::next_id, value::number::comparable};
+use bucket_core::{protocol::next_id::NextIds, value::number::comparable};
 
 use super::key_items::KeyItems;
 use crate::write::{engine::NewestBucket, item};
@@ -100,17 +100,10 @@ impl KeyItems {
         };
         // With a time ordinal, it does not tell the last id of each moment.
         let last = last.filter(|_| self.scope.spec.id.ordinal.counts());
-        // The last id of each moment or window, by the opening id, or of a numbered key.
-        let mut planned = HashMap::new();
+        let mut next = NextIds::default();
         let buckets = self.indexes.chunks(self.scope.capacity());
-        let ids = buckets.map(|indexes| {
-            let opening_id = self.opening_id(indexes[0]);
-            let last = planned.get(&opening_id).map(String::as_str).or(last);
-            let id = next_id(&self.scope, opening_id.as_deref(), last);
-            let id = id.ok().flatten()?;
-            planned.insert(opening_id, id.clone());
-            Some(id)
-        });
+        let opening_ids = buckets.map(|indexes| self.opening_id(indexes[0]));
+        let ids = opening_ids.map(|opening_id| next.advance(&self.scope, opening_id, last));
         ids.collect()
     }
 }

@@ -109,7 +109,7 @@ impl Load {
             items += bucket.indexes.len();
             let key_items = &mut planned.keys[at];
             let room = key_items.scope.capacity() - bucket.indexes.len();
-            // An item that is pushed afterwards goes there.
+            // The key's next items go there.
             if room > 0 && !bucket.sealed {
                 key_items.newest_bucket =
                     NewestBucket::with_room(&bucket.id, room, bucket.oversize);
