@@ -5,7 +5,7 @@ use bucket_runtime::mongodb::{Client, Database};
 use crate::{
     handle::{Capacity, Handle},
     network::Network,
-    schedule::{random_pause, stop},
+    schedule::random_pause,
     tasks::JoinSet,
     world::Told,
     writer::called,
@@ -29,8 +29,8 @@ impl Changes {
             let (network, db) = (self.network.clone(), self.client.database(name));
             calls.spawn(change::<H>(network, db));
         }
-        if self.network.world().below(3) == 0 {
-            calls.spawn(stop(self.network.clone(), "c0"));
+        if self.network.world().happens(3) {
+            self.network.world().stop_later("c0");
         }
     }
 

@@ -105,18 +105,24 @@ fn try_instead(
     is_kept
 }
 
+/// The choices that are not zero, with their places.
+pub(crate) fn used(choices: &[u64]) -> Vec<(usize, u64)> {
+    let choices = choices.iter().copied().enumerate();
+    choices.filter(|(_, choice)| *choice > 0).collect()
+}
+
 /// A test to paste into `lib.rs`, which repeats a schedule.
 pub(crate) struct AsTest<'c>(pub(crate) &'c [u64]);
 
 impl fmt::Display for AsTest<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let choices = self.0.iter().enumerate();
-        let choices = Vec::from_iter(choices.filter(|(_, choice)| **choice > 0));
+        let choices = used(self.0);
         writeln!(f, "    #[test]\n    fn a_schedule_that_was_found() {{")?;
         writeln!(f, "        let choices = Choices::sparse(&{choices:?});")?;
+        writeln!(f, "        let simulator = Simulator::new();")?;
         writeln!(
             f,
-            "        let outcome = Simulator::new().run(choices, None, Keep::Nothing);"
+            "        let outcome = simulator.run(choices, None, Keep::Nothing);"
         )?;
         write!(f, "        assert_eq!(outcome.failure, None);\n    }}")
     }

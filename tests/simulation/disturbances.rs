@@ -11,7 +11,6 @@ use crate::{
     network::Network,
     repair::{Inspection, Repairs, verify},
     scenario::{Scenario, Transfer},
-    schedule::stop,
     split::Splits,
     tasks::JoinSet,
 };
@@ -69,7 +68,7 @@ impl<H: Handle> Disturbances<H> {
     pub(crate) fn begin(&self, calls: &mut JoinSet<()>, writer: &H) {
         let network = &self.network;
         if self.stops {
-            calls.spawn(stop(network.clone(), "h0"));
+            network.world().stop_later("h0");
         }
         if self.verifies {
             calls.spawn(verify::<H>(network.clone(), self.client.database("v0")));

@@ -13,7 +13,7 @@ use crate::{
     handle::{Handle, IMPORTED, flat_items},
     judge::{WRITER, items},
     network::Network,
-    schedule::{random_pause, stop},
+    schedule::random_pause,
     tasks::JoinSet,
     world::Told,
     writer::{called, tell},
@@ -67,7 +67,7 @@ impl<H: Handle> Import<H> {
         buckets.sort_by_key(|bucket| bucket.get_str("_id").map(str::to_owned).ok());
         let lines = Vec::from_iter(buckets.iter().map(Line::of));
         let mut deleted = doc! { "sensor": { "$gte": IMPORTED } };
-        if driver.network.world().below(2) == 0 {
+        if driver.network.world().happens(2) {
             deleted.insert("_id", doc! { "$gt": buckets[0].get("_id") });
         }
         let deletes = [doc! { "q": deleted, "limit": 0 }].to_vec();
@@ -87,7 +87,7 @@ impl<H: Handle> Import<H> {
         }
         let mut world = network.world();
         // Now and then a writer has an imported key.
-        world.intruder = (world.below(3) == 0).then_some(0);
+        world.intruder = world.happens(3).then_some(0);
         drop(world);
         Self {
             network,
@@ -119,8 +119,8 @@ impl<H: Handle> Import<H> {
                 }
             });
         }
-        if self.network.world().below(3) == 0 {
-            calls.spawn(stop(self.network.clone(), "i0"));
+        if self.network.world().happens(3) {
+            self.network.world().stop_later("i0");
         }
     }
 

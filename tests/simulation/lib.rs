@@ -83,7 +83,7 @@ mod tests {
     use std::{sync::Mutex, thread, time::Duration};
 
     use super::*;
-    use crate::scale::scaled;
+    use crate::{choices::used, scale::scaled};
 
     #[test]
     fn g1_to_g5_and_o1_to_o5_hold_in_each_schedule() {
@@ -98,10 +98,9 @@ mod tests {
     #[test]
     #[ignore = "takes two minutes: `cargo test --lib -- --ignored with_new_seeds`"]
     fn g1_to_g5_and_o1_to_o5_hold_with_new_seeds() {
-        let simulator = || Simulator::new().without_changes();
-        let run = Seeds::run(Seeds::new_seed(), Duration::from_secs(120), simulator);
+        let run = Seeds::run(Seeds::new_seed(), Duration::from_secs(120));
         println!("{}{run}", run.reached);
-        let shown = run.failed.map(|seed| simulator().show(seed).text);
+        let shown = run.failed.map(|seed| Simulator::new().show(seed).text);
         assert!(shown.is_none(), "{}", shown.unwrap_or_default());
         assert_eq!(run.reached.missed(), [""; 0], "rows of `reached.txt`");
     }
@@ -124,11 +123,10 @@ mod tests {
             let mut all = (0..1_000).map(|seed| run(Choices::Seed(seed)));
             let failed = all.find(|outcome| outcome.failure.is_some()).unwrap();
             let least = simulator.shrink(failed.choices.clone(), Some(undone));
-            let used = |choices: &[u64]| choices.iter().filter(|choice| **choice > 0).count();
-            let (before, after) = (used(&failed.choices), used(&least));
+            let [before, after] = [&failed.choices, &least].map(|choices| used(choices).len());
             println!("{undone:?}: {before} choices, {after} of them needed");
             assert!(after <= before / 10, "{undone:?}: {after} of {before}");
-            assert!(run(Choices::Given(least)).failure.is_some());
+            assert!(run(Choices::sparse(&used(&least))).failure.is_some());
         }
     }
 

@@ -1,9 +1,7 @@
 //! Runs schedules for some time, and prints the first one that breaks a guarantee.
 //!
 //! `bucket-simulation [--seconds N] [--from SEED]`: the seeds from there on, or new ones in each run.
-//! `bucket-simulation --seed N`: one schedule as text; of one that fails the least of its kind that does, and a test.
-//!
-//! The capacity changes only with `--changes`, and in the tests.
+//! `bucket-simulation --seed N`: one schedule as text; one that fails shrunk, and as a test.
 
 use std::{process::ExitCode, time::Duration};
 
@@ -15,7 +13,7 @@ fn main() -> ExitCode {
     }
     let limit = Duration::from_secs(argument("--seconds").unwrap_or(60));
     let from = argument("--from").unwrap_or_else(Seeds::new_seed);
-    let run = Seeds::run(from, limit, simulator);
+    let run = Seeds::run(from, limit);
     if let Some(seed) = run.failed {
         show(seed);
     }
@@ -23,16 +21,9 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(run.failed.is_some()))
 }
 
-fn simulator() -> Simulator {
-    match std::env::args().any(|argument| argument == "--changes") {
-        true => Simulator::new(),
-        false => Simulator::new().without_changes(),
-    }
-}
-
 /// Prints a schedule.
 fn show(seed: u64) -> ExitCode {
-    let shown = simulator().show(seed);
+    let shown = Simulator::new().show(seed);
     println!("{}", shown.text);
     ExitCode::from(u8::from(!shown.holds))
 }

@@ -6,13 +6,8 @@ use bucket_runtime::mongodb::Client;
 use tokio::{sync::watch, time::sleep};
 
 use crate::{
-    handle::Handle,
-    judge::stored,
-    network::Network,
-    schedule::{random_pause, stop},
-    tasks::JoinSet,
-    world::Told,
-    writer::called,
+    handle::Handle, judge::stored, network::Network, schedule::random_pause, tasks::JoinSet,
+    undone::Safeguard, world::Told, writer::called,
 };
 
 /// How long after the last call of a writer its commands may still arrive.
@@ -50,8 +45,10 @@ impl Migrations {
                 }
             });
         }
-        if network.world().below(3) == 0 {
-            calls.spawn(stop(network.clone(), "m0"));
+        // Without a stop, nothing needs this safeguard.
+        let needs_stop = network.world().undone == Some(Safeguard::FirstItems);
+        if network.world().happens(3) || needs_stop {
+            network.world().stop_later("m0");
         }
         Self {
             network: network.clone(),
@@ -67,7 +64,7 @@ impl Migrations {
         sleep(LATEST).await;
         self.are_writers_done.send_replace(true);
         self.calls.join_all().await;
-        self.network.world().is_rough = false;
+        self.network.world().end_faults();
         let db = self.client.database("m2");
         let migrated = H::migrate(&db, ready(())).await;
         let mut world = self.network.world();

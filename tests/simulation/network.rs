@@ -100,6 +100,7 @@ impl Network {
         session: &str,
         command: &Document,
     ) -> Result<Document, DriverError> {
+        self.world().begin_command(handle);
         self.wait_for_process(handle).await;
         let (fate, [there, back, late]) = {
             let mut world = self.world();
@@ -313,7 +314,7 @@ impl Network {
                 && statements(command)[at].contains_key("hint")
                 && !is_part(command)
                 && world.was_done(session, command, at).is_none()
-                && world.below(4) == 0
+                && world.happens(4)
         };
         if !waits {
             return Ok(());
@@ -337,7 +338,7 @@ impl Network {
             self.pause(STATEMENT).await;
             self.wait_for_others(session, &one, 0).await;
             let mut world = self.world();
-            let is_here = world.below(2) == 0;
+            let is_here = world.happens(2);
             if is_here && matches!(fate, Fate::Election(_)) {
                 world.elect();
             }
@@ -475,7 +476,7 @@ fn fate(world: &mut World, statements: usize) -> Fate {
         3 | 4 if happens(1) => Fate::AnswerLost,
         5 if happens(2) && statements > 0 => Fate::Interrupted(world.below(statements) as usize),
         6 if happens(3) && statements > 0 => Fate::Election(world.below(statements) as usize),
-        7 if world.undone == Some(Safeguard::NoLateCopies) => Fate::Late,
+        7..13 if world.undone == Some(Safeguard::NoLateCopies) => Fate::Late,
         _ => Fate::Answered,
     }
 }

@@ -54,6 +54,11 @@ impl Pace {
         }
     }
 
+    /// Lets scans take their longest time.
+    pub(crate) fn scan_slowly(&mut self) {
+        self.longest_scan = SCANS[1];
+    }
+
     /// How long this task's next command takes to the server and back, and how much later it comes if it is late.
     pub(crate) fn next(&mut self, chance: &mut Chance) -> [Duration; 3] {
         self.commands += 1;

@@ -48,7 +48,7 @@ impl World {
         self.plans.waiting = others;
         for (plan, (session, command, at)) in ended {
             let may_write = self.wire_version < SERVER_8_2 && command.contains_key("updates");
-            let writes = may_write && self.below(2) == 0;
+            let writes = may_write && self.happens(2);
             if !writes || self.write(&session, &command, at).is_ok() {
                 self.plans.ended.insert(plan);
             }

@@ -10,7 +10,7 @@ use crate::{
     handle::{CAPACITY, Handle},
     judge::buckets,
     network::Network,
-    schedule::{random_pause, stop},
+    schedule::random_pause,
     tasks::JoinSet,
     world::World,
     writer::called,
@@ -83,7 +83,7 @@ impl Repairs {
         calls.spawn(self.damage.happen(self.driver.clone()));
         for name in ["r0", "r1"] {
             let (network, db) = (network.clone(), self.client.database(name));
-            let rebuilds = self.damage == Damage::Rollup && network.world().below(2) == 1;
+            let rebuilds = self.damage == Damage::Rollup && network.world().happens(2);
             calls.spawn(async move {
                 for _ in 0..2 {
                     random_pause(&network).await;
@@ -97,8 +97,8 @@ impl Repairs {
                 }
             });
         }
-        if network.world().below(3) == 0 {
-            calls.spawn(stop(network.clone(), "r0"));
+        if network.world().happens(3) {
+            network.world().stop_later("r0");
         }
     }
 

@@ -36,33 +36,35 @@ pub(crate) struct Scenario {
 
 impl Scenario {
     /// A safeguard is undone where it is needed.
-    pub(crate) fn draw<H: Handle>(world: &mut World, may_change: bool) -> Self {
+    pub(crate) fn draw<H: Handle>(world: &mut World) -> Self {
         let undone = world.undone;
-        let mut one_in = |n| world.below(n) == 0;
+        let mut one_in = |n| world.happens(n);
         let [has_third, loads] = [2, 2].map(&mut one_in);
         let [stops, shares, changes] = [4, 2, 4].map(&mut one_in);
         let [splits, deletes] = [2, 6].map(&mut one_in);
-        let [transfer, inspection] = [8, 6].map(|below| world.below(below) as usize);
+        // Each of them, if any, has a number of its own; the first five, or four, are for none.
+        let [transfer, inspection] =
+            [(8, 5), (6, 4)].map(|(below, first)| (world.below(below) as usize).checked_sub(first));
 
         let is_of_change = undone.is_some_and(Safeguard::is_of_change);
         let transfers = [Transfer::Flat, Transfer::Archive, Transfer::Migration];
         let transfer = match undone {
             Some(safeguard) => safeguard.transfer(),
-            None => transfers.get(transfer).copied(),
+            None => transfer.map(|at| transfers[at]),
         };
         let transfer = transfer.filter(|_| H::IS_OF_BUCKETS && !is_of_change);
-        let changes = H::IS_OF_BUCKETS && may_change && (changes || is_of_change);
+        let changes = H::IS_OF_BUCKETS && (changes || is_of_change);
         let changes = changes && matches!(transfer, None | Some(Transfer::Flat));
         let inspections = [Inspection::Repair, Inspection::Verify];
         let inspection = match undone {
             Some(safeguard) => safeguard.inspection(),
-            None => inspections.get(inspection).copied(),
+            None => inspection.map(|at| inspections[at]),
         };
         let inspection = inspection.filter(|_| !changes && transfer.is_none());
         let splits = splits && !H::IS_OF_BUCKETS && inspection.is_none();
         let watches = match undone {
             Some(safeguard) => safeguard == Safeguard::EmptyBuckets,
-            None => world.below(2) == 0,
+            None => world.happens(2),
         };
         let watches = watches && transfer != Some(Transfer::Migration);
         Self {

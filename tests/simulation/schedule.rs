@@ -2,7 +2,7 @@
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
-use bucket_core::server::wire::simulated::{install, reach};
+use bucket_core::server::wire::simulated::install;
 use bucket_runtime::{
     Buckets, Outliers,
     bson::Document,
@@ -10,7 +10,7 @@ use bucket_runtime::{
 };
 use tokio::{
     runtime::{Builder, Runtime},
-    time::{Instant, sleep, timeout},
+    time::{sleep, timeout},
 };
 
 use crate::{
@@ -30,7 +30,7 @@ use crate::{
     undone::Safeguard,
     watching::Watching,
     world::{Recorded, World},
-    writer::{FOR_EVER, append, kind_of, load},
+    writer::{FOR_EVER, append, load},
 };
 
 /// What a schedule showed.
@@ -67,14 +67,9 @@ pub enum Keep {
 /// How long faults happen: longer than most schedules take.
 const ROUGH_TIME: Duration = Duration::from_secs(600);
 
-/// How long a process stands still: longer than the server keeps a transaction.
-const STANDSTILL: Duration = Duration::from_secs(61);
-
 /// A thread that runs schedules. Its client sends nothing, but hands out sessions.
 pub struct Simulator {
     client: Client,
-    /// Whether the capacity may change.
-    changes: bool,
     // The client's tasks live here, and are never woken again.
     _runtime: Runtime,
 }
@@ -94,15 +89,8 @@ impl Simulator {
         });
         Self {
             client,
-            changes: true,
             _runtime: runtime,
         }
-    }
-
-    /// Leaves the capacity as it is.
-    pub fn without_changes(self) -> Self {
-        let changes = false;
-        Self { changes, ..self }
     }
 
     /// Runs a schedule.
@@ -162,7 +150,7 @@ impl Simulator {
     /// writer's items in their order.
     async fn write<H: Handle>(&self, driver: &Driver) -> bool {
         let network = &driver.network;
-        let scenario = Scenario::draw::<H>(&mut network.world(), self.changes);
+        let scenario = Scenario::draw::<H>(&mut network.world());
         {
             let mut world = network.world();
             world.changes_capacity = scenario.changes;
@@ -172,7 +160,7 @@ impl Simulator {
         let mut handles = Vec::new();
         for n in 0..scenario.handles {
             let db = self.client.database(&format!("h{n}"));
-            let combine = network.world().below(2) == 1;
+            let combine = network.world().happens(2);
             handles.push(H::open(&db, combine).await);
         }
         {
@@ -201,7 +189,7 @@ impl Simulator {
         }
         // Until all commands have arrived.
         sleep(Duration::from_secs(60)).await;
-        network.world().is_rough = false;
+        network.world().end_faults();
         let is_in_order = scenario.is_in_order::<H>() && disturbances.keep_order();
         disturbances.finish(&handles).await;
         if let Some(watching) = watching {
@@ -227,14 +215,14 @@ impl Simulator {
             };
             let way = network.world().below(6);
             let session = match way {
-                0 | 1 => self.client.start_session().await.ok(),
+                1 | 2 => self.client.start_session().await.ok(),
                 _ => None,
             };
             match session {
                 session if scenario.loads && writer == 3 => {
                     calls.spawn(load(handle, network, first, session))
                 }
-                Some(session) if way == 0 && !is_shared => {
+                Some(session) if way == 1 && !is_shared => {
                     let (driver, process) = (driver.clone(), format!("h{process}"));
                     calls.spawn(caller::append(handle, driver, process, session, first))
                 }
@@ -249,7 +237,7 @@ impl Simulator {
 async fn end(network: &Network, calls: impl Future) {
     let mut calls = pin!(calls);
     if timeout(ROUGH_TIME, &mut calls).await.is_err() {
-        network.world().is_rough = false;
+        network.world().end_faults();
         // A writer whose process has ended waits for each of its calls.
         if timeout(100 * FOR_EVER, calls).await.is_err() {
             let mut world = network.world();
@@ -262,17 +250,6 @@ async fn end(network: &Network, calls: impl Future) {
 pub(crate) async fn random_pause(network: &Network) {
     let pause = network.world().next_pause();
     sleep(pause).await;
-}
-
-/// The process of a handle ends, or stands still for a minute.
-pub(crate) async fn stop(network: Network, handle: &str) {
-    random_pause(&network).await;
-    let mut world = network.world();
-    let until = (world.below(2) == 0).then(|| Instant::now() + STANDSTILL);
-    let what = until.map_or("ends", |_| "stands still for a minute");
-    world.note(|| format!("the process of {handle} {what}"));
-    reach(format!("the process of {} {what}", kind_of(handle)));
-    world.stopped.insert(handle.to_owned(), until);
 }
 
 impl Default for Simulator {

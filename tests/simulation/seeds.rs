@@ -36,12 +36,12 @@ impl Seeds {
     }
 
     /// Runs the schedules of the seeds from one on, on two threads, until the time is over or one breaks a guarantee.
-    pub fn run(from: u64, limit: Duration, simulator: impl Fn() -> Simulator + Sync) -> Self {
+    pub fn run(from: u64, limit: Duration) -> Self {
         let (next, commands) = (AtomicU64::new(from), AtomicU64::new(0));
         let (failed, reached) = (OnceLock::new(), Reached::default());
         let began = Instant::now();
         let work = || {
-            let simulator = simulator();
+            let simulator = Simulator::new();
             while began.elapsed() < limit && failed.get().is_none() {
                 let seed = next.fetch_add(1, Relaxed);
                 let outcome = simulator.run(seed, None, Keep::Nothing);
@@ -87,8 +87,8 @@ pub struct Shown {
 }
 
 impl Simulator {
-    /// Runs the schedule of a seed, and shows it. If it fails, the least schedule of its kind that fails is shown, and a
-    /// test that repeats it.
+    /// Runs the schedule of a seed, and shows it. One that fails is shown as far as it shrinks and still fails in some
+    /// way, with a test that repeats it.
     pub fn show(&self, seed: u64) -> Shown {
         let outcome = self.run(seed, None, Keep::Trace);
         let holds = outcome.failure.is_none();
@@ -107,7 +107,7 @@ impl Simulator {
         Shown { text, holds }
     }
 
-    /// The choices of the least schedule of this kind that breaks a guarantee.
+    /// The choices of a schedule that breaks some guarantee, shrunk as far as one is still broken.
     pub(crate) fn shrink(&self, choices: Vec<u64>, undone: Option<Safeguard>) -> Vec<u64> {
         let fails = |choices: &[u64]| {
             let choices = Choices::Given(choices.to_vec());

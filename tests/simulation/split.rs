@@ -11,7 +11,7 @@ use crate::{
     judge::WRITER,
     network::Network,
     repair::only_known,
-    schedule::{random_pause, stop},
+    schedule::random_pause,
     tasks::JoinSet,
     world::Told,
     writer::{append_again, called, edit, tell},
@@ -65,9 +65,9 @@ impl Splits {
                 }
             });
         }
-        let [stops, repeats] = [3, 2].map(|below| self.network.world().below(below) == 0);
+        let [stops, repeats] = [3, 2].map(|cases| self.network.world().happens(cases));
         if stops {
-            calls.spawn(stop(self.network.clone(), "p0"));
+            self.network.world().stop_later("p0");
         }
         let (writer, network) = (writer.clone(), self.network.clone());
         let items = self.numbers.clone().map(|n| (GROWN_PARENT, n));

@@ -91,7 +91,7 @@ fn all_stored(world: &World) -> BTreeSet<i64> {
 /// Another program opens a bucket without items after the last one of some key, unless one is open.
 fn leave_empty<H: Handle>(world: &mut World) {
     let sensor = world.below(2) as i64;
-    let is_long = world.below(2) == 0;
+    let is_long = world.happens(2);
     let of_key = |bucket: &&Document| bucket.get_i64("sensor") == Ok(sensor);
     let of_key = buckets(&world.primary.store).filter(of_key);
     let ids = of_key.filter_map(|bucket| Some((bucket.get_str("_id").ok()?, bucket)));

@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use bucket_core::server::wire::simulated::reach;
 use bucket_runtime::{
     Error,
     bson::{Bson, Document, doc},
@@ -23,9 +24,16 @@ use crate::{
     store::{Effect, Place, Refusal, Store, part},
     transaction::{Transaction, is_part},
     undone::Safeguard,
+    writer::kind_of,
 };
 
 const SERVER_6_0: i32 = 17;
+
+/// How long a process stands still: longer than the server keeps a transaction.
+const STANDSTILL: Duration = Duration::from_secs(61);
+
+/// Before which of its commands a process stops at the latest.
+const LATEST_STOP: u64 = 24;
 
 /// How many faults of commands there are.
 pub(crate) const FAULTS: u32 = 4;
@@ -214,6 +222,8 @@ pub(crate) struct World {
     pub(crate) wire_version: i32,
     /// The handles whose process stands still until then, or has ended.
     pub(crate) stopped: BTreeMap<String, Option<Instant>>,
+    /// The processes that are about to stop, with how many commands each sends before.
+    stops: BTreeMap<&'static str, u64>,
     /// What callers were told of their items, in the order of their writers.
     pub(crate) told: BTreeMap<i64, History>,
     /// The schedule as text, if it was asked for.
@@ -256,6 +266,7 @@ impl World {
             is_rough: false,
             wire_version: SERVER_6_0,
             stopped: BTreeMap::new(),
+            stops: BTreeMap::new(),
             told: BTreeMap::new(),
             trace: None,
             record: None,
@@ -266,7 +277,11 @@ impl World {
             world.wire_version = SERVER_8_2;
         }
         world.salt = world.below(4) as i64;
-        if world.below(2) == 1 {
+        if undone == Some(Safeguard::SecondLook) {
+            // A verification needs it only while others send several commands.
+            world.pace.scan_slowly();
+        }
+        if world.happens(2) {
             world.without = world.below(1 << FAULTS);
         }
         world
@@ -292,6 +307,42 @@ impl World {
     /// A random number below this one, or the one that was chosen.
     pub(crate) fn below(&mut self, below: u64) -> u64 {
         self.chance.below(below)
+    }
+
+    /// Whether something happens that happens once in so many cases. Zero means that it does not, so that a shrunk
+    /// schedule does without.
+    pub(crate) fn happens(&mut self, in_cases: u64) -> bool {
+        self.below(in_cases) == 1
+    }
+
+    /// Lets a process end, or stand still for a minute, before any of its next commands.
+    pub(crate) fn stop_later(&mut self, process: &'static str) {
+        let commands = self.below(LATEST_STOP);
+        self.stops.insert(process, commands);
+    }
+
+    /// From now on nothing fails, and no process stops.
+    pub(crate) fn end_faults(&mut self) {
+        self.is_rough = false;
+        self.stops.clear();
+    }
+
+    /// A process is about to send a command.
+    pub(crate) fn begin_command(&mut self, process: &str) {
+        match self.stops.get_mut(process) {
+            None => return,
+            Some(0) => {}
+            Some(commands) => {
+                *commands -= 1;
+                return;
+            }
+        }
+        self.stops.remove(process);
+        let until = self.happens(2).then(|| Instant::now() + STANDSTILL);
+        let what = until.map_or("ends", |_| "stands still for a minute");
+        self.note(|| format!("the process of {process} {what}"));
+        reach(format!("the process of {} {what}", kind_of(process)));
+        self.stopped.insert(process.to_owned(), until);
     }
 
     /// The choices that were made.
@@ -323,7 +374,7 @@ impl World {
     /// a majority.
     pub(crate) fn elect(&mut self) {
         self.term += 1;
-        let is_lost = self.record.is_none() && self.below(2) == 0;
+        let is_lost = self.record.is_none() && self.happens(2);
         if is_lost {
             self.has_lost_buckets |= self.primary.store.documents != self.majority.store.documents;
             self.primary = self.majority.clone();

@@ -94,8 +94,8 @@ impl Edit {
     pub(crate) fn of_one(network: &Network, own: &mut Vec<(i64, i64)>) -> Option<Self> {
         let mut world = network.world();
         let at = world.below(own.len() as u64) as usize;
-        let edits = world.below(3) == 0 && !world.refuses_edits;
-        let removes = world.below(2) == 0;
+        let edits = world.happens(3) && !world.refuses_edits;
+        let removes = world.happens(2);
         let (sensor, n) = *own.get(at).filter(|_| edits)?;
         if removes {
             own.swap_remove(at);
@@ -190,7 +190,7 @@ pub(crate) async fn called<R>(
     process: &str,
     call: impl Future<Output = Result<R>>,
 ) -> Called<R> {
-    if network.world().below(12) == 1 {
+    if network.world().happens(12) {
         let patience = Duration::from_millis(15);
         let called = timeout(patience, call).await.ok();
         if called.is_none() {
