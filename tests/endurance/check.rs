@@ -3,6 +3,7 @@
 
 mod buckets;
 pub(crate) mod history;
+pub(crate) mod linear;
 mod outliers;
 #[cfg(test)]
 mod tests;

@@ -4,6 +4,7 @@
 //! began, what it did came first.
 
 use std::{
+    collections::BTreeMap,
     sync::{
         Mutex,
         atomic::{AtomicI64, Ordering},
@@ -23,7 +24,7 @@ pub(crate) enum Answer {
 }
 
 /// An item as it was sent or read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Item {
     /// It tells the item from all others.
     pub(crate) n: i64,
@@ -54,6 +55,32 @@ pub(crate) enum Call {
     Read(Read),
     /// A watch that began before the first item of its key.
     Watch(Watched),
+}
+
+impl Call {
+    /// The items that it gives or gets; those of an edit or a removal need not be there.
+    pub(crate) fn numbers(&self) -> Vec<i64> {
+        match self {
+            Self::Add(items) => items.iter().map(|(item, _)| item.n).collect(),
+            Self::Upsert(item, _) => vec![item.n],
+            Self::Edit(change, _) | Self::Remove(change) => change.numbers.clone(),
+            Self::Read(read) => read.items.iter().map(|item| item.n).collect(),
+            Self::Watch(watched) => watched.given.iter().map(|(_, item)| item.n).collect(),
+        }
+    }
+
+    /// Whether it read all items at one moment.
+    pub(crate) fn is_list(&self) -> bool {
+        matches!(self, Self::Read(read) if read.way == Way::AtOnce)
+    }
+
+    /// The new value of an edit.
+    pub(crate) fn value(&self) -> Option<i64> {
+        match self {
+            Self::Edit(_, value) => Some(*value),
+            _ => None,
+        }
+    }
 }
 
 /// An edit or a removal of items.
@@ -110,6 +137,14 @@ pub(crate) struct Added {
 }
 
 impl History {
+    pub(crate) fn by_key(&self) -> BTreeMap<i64, Vec<&Operation>> {
+        let mut keys = BTreeMap::<i64, Vec<&Operation>>::new();
+        for operation in &self.operations {
+            keys.entry(operation.key).or_default().push(operation);
+        }
+        keys
+    }
+
     pub(crate) fn added(&self) -> impl Iterator<Item = Added> {
         self.operations.iter().flat_map(|operation| {
             let items = match &operation.call {

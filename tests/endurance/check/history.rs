@@ -16,10 +16,10 @@ mod random;
 mod tests;
 mod values;
 
-use std::{collections::BTreeMap, fmt};
+use std::fmt;
 
 use self::facts::KeyFacts;
-use crate::history::{History, Operation, Way};
+use crate::history::{History, Way};
 
 /// The order in which the items of a key are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,12 +77,8 @@ pub(crate) struct Anomaly {
 
 /// All that is wrong with a history of lists that are read in this order.
 pub(crate) fn history(history: &History, order: ReadOrder) -> Vec<Anomaly> {
-    let mut keys = BTreeMap::<i64, Vec<&Operation>>::new();
-    for operation in &history.operations {
-        keys.entry(operation.key).or_default().push(operation);
-    }
     let mut anomalies = Vec::new();
-    for (key, operations) in keys {
+    for (key, operations) in history.by_key() {
         let facts = KeyFacts::of(key, &operations, order);
         anomalies.extend(presence::check(&facts));
         anomalies.extend(order::check(&facts));

@@ -82,9 +82,10 @@ impl<L: List> Client<L> {
     }
 
     async fn add(&mut self, key: i64, count: usize) {
+        // Nobody can have sent these items before.
+        let (patience, begin) = (patience(&mut self.rng), self.load.log.now());
         let numbers = (0..count).map(|_| self.load.log.number());
         let items: Vec<Item> = numbers.map(|n| Item { n, value: n }).collect();
-        let (patience, begin) = (patience(&mut self.rng), self.load.log.now());
         let told = self.list.add(key, &items, patience).await;
         self.record(key, begin, Call::Add(std::iter::zip(items, told).collect()));
     }

@@ -17,7 +17,10 @@ use super::{
 };
 use crate::{
     Result,
-    check::history::{self, ReadOrder},
+    check::{
+        history::{self, ReadOrder},
+        linear,
+    },
     history::{Call, History, Way},
     items::{Book, CountedBook, Mark, Numbered, Numbers, Seconds, UniqueNumbered, Windows},
     load::Load,
@@ -40,7 +43,8 @@ pub(super) struct Collection {
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     pub(super) operations: usize,
-    pub(super) anomalies: usize,
+    anomalies: usize,
+    contradictions: usize,
     by_call: BTreeMap<&'static str, usize>,
 }
 
@@ -148,7 +152,7 @@ impl Collection {
         self.load.end();
     }
 
-    /// Waits for all tasks, judges the history, and prints the anomalies.
+    /// Waits for all tasks; two judges judge the history, and what is wrong is printed.
     pub(super) async fn findings(self) -> Result<Findings> {
         self.clients.join_all().await;
         self.finish.await?;
@@ -158,7 +162,17 @@ impl Collection {
         for anomaly in &anomalies {
             println!("    {anomaly}");
         }
-        Ok(Findings::new(&history, anomalies.len()))
+        let contradictions = linear::contradictions(&history, self.order);
+        for (key, items) in &contradictions {
+            println!(
+                "    key {key}: no order of the calls explains what they tell of the items {items:?}"
+            );
+        }
+        Ok(Findings::new(
+            &history,
+            anomalies.len(),
+            contradictions.len(),
+        ))
     }
 }
 
@@ -173,7 +187,7 @@ async fn finish<L: List>(mut client: Client<L>, lasts: Vec<watch::Sender<Last>>)
 }
 
 impl Findings {
-    fn new(history: &History, anomalies: usize) -> Self {
+    fn new(history: &History, anomalies: usize, contradictions: usize) -> Self {
         let mut by_call = BTreeMap::new();
         for operation in &history.operations {
             let call = match &operation.call {
@@ -195,13 +209,20 @@ impl Findings {
         Self {
             operations: history.operations.len(),
             anomalies,
+            contradictions,
             by_call,
         }
+    }
+
+    /// How much the two judges found.
+    pub(super) fn wrong(&self) -> usize {
+        self.anomalies + self.contradictions
     }
 
     pub(super) fn add(&mut self, other: &Self) {
         self.operations += other.operations;
         self.anomalies += other.anomalies;
+        self.contradictions += other.contradictions;
         for (call, count) in &other.by_call {
             *self.by_call.entry(call).or_default() += count;
         }
@@ -213,9 +234,13 @@ impl fmt::Display for Findings {
         let Self {
             operations,
             anomalies,
+            contradictions,
             by_call,
         } = self;
-        write!(f, "{operations} operations, {anomalies} anomalies (")?;
+        write!(
+            f,
+            "{operations} operations, {anomalies} anomalies, {contradictions} contradictions ("
+        )?;
         for (nth, (call, count)) in by_call.iter().enumerate() {
             let comma = if nth == 0 { "" } else { ", " };
             write!(f, "{comma}{call} {count}")?;

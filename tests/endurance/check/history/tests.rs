@@ -3,9 +3,12 @@
 use std::time::Duration;
 
 use super::{ReadOrder::*, Rule::*, *};
-use crate::history::{
-    Answer::{self, *},
-    Call, Change, Item, Read, Watched,
+use crate::{
+    check::linear::contradictions,
+    history::{
+        Answer::{self, *},
+        Call, Change, Item, Operation, Read, Watched,
+    },
 };
 
 /// A short history: calls for one key, each by a client of its own.
@@ -87,14 +90,24 @@ impl Story {
         broken
     }
 
+    /// Both judges see it.
     #[track_caller]
     fn breaks(&self, rule: Rule, way: impl Into<Option<Way>>) {
         assert_eq!(self.broken(AsStored), [(rule, way.into())]);
+        assert_ne!(contradictions(&self.0, AsStored), []);
+    }
+
+    /// The search knows neither watches nor what a call says of several items at once.
+    #[track_caller]
+    fn breaks_for_the_rules_alone(&self, rule: Rule, way: impl Into<Option<Way>>) {
+        assert_eq!(self.broken(AsStored), [(rule, way.into())]);
+        assert_eq!(contradictions(&self.0, AsStored), []);
     }
 
     #[track_caller]
     fn breaks_nothing(&self, order: ReadOrder) {
         assert_eq!(self.broken(order), []);
+        assert_eq!(contradictions(&self.0, order), []);
     }
 }
 
@@ -249,7 +262,7 @@ fn the_order_of_calls_is_the_order_of_reading() {
     let at_once = Story::default().added(0, 10, &[1, 2]);
     at_once
         .read(60, 70, &[2, 1])
-        .breaks(OutOfOrder, Way::AtOnce);
+        .breaks_for_the_rules_alone(OutOfOrder, Way::AtOnce);
 }
 
 #[test]
@@ -305,7 +318,7 @@ fn an_item_that_is_there_is_found() {
     };
     three()
         .call(60, 70, Call::Remove(of_three))
-        .breaks(NotFound, None);
+        .breaks_for_the_rules_alone(NotFound, None);
 }
 
 #[test]
@@ -325,7 +338,7 @@ fn a_read_that_goes_on_by_token_gives_the_difference() {
             .read_by(Way::ByToken, 60, 90, &items)
     };
     walk(&[1, 2, 3]).breaks_nothing(AsStored);
-    walk(&[1, 2, 2, 3]).breaks(Doubled, Way::ByToken);
+    walk(&[1, 2, 2, 3]).breaks_for_the_rules_alone(Doubled, Way::ByToken);
     assert!(
         walk(&[1, 3])
             .broken(AsStored)
@@ -346,13 +359,15 @@ fn a_watch_gives_what_reads_give() {
         .read(60, 70, &[1, 2, 3])
         .watched(60, &given)
         .breaks_nothing(AsStored);
-    three().watched(60, &given[..2]).breaks(Lost, Way::Watch);
+    three()
+        .watched(60, &given[..2])
+        .breaks_for_the_rules_alone(Lost, Way::Watch);
     three()
         .watched(60, &[given[0], given[1], given[1], given[2]])
-        .breaks(Doubled, Way::Watch);
+        .breaks_for_the_rules_alone(Doubled, Way::Watch);
     three()
         .watched(60, &[given[0], given[2], given[1]])
-        .breaks(OutOfOrder, Way::Watch);
+        .breaks_for_the_rules_alone(OutOfOrder, Way::Watch);
     let in_doubt = || three().add(60, 70, &[4], InDoubt);
     in_doubt()
         .watched(60, &given)
@@ -361,17 +376,17 @@ fn a_watch_gives_what_reads_give() {
     in_doubt()
         .watched(95, &given)
         .read(80, 90, &[1, 2, 3, 4])
-        .breaks(Unseen, Way::Watch);
+        .breaks_for_the_rules_alone(Unseen, Way::Watch);
     let refused = three().add(60, 70, &[4], Refused);
     refused
         .watched(60, &[given[0], given[1], given[2], (80, 4)])
-        .breaks(RefusedButStored, Way::Watch);
+        .breaks_for_the_rules_alone(RefusedButStored, Way::Watch);
     // A read lacks what the watch had given before.
     let fourth = [given[0], given[1], given[2], (75, 4)];
     in_doubt()
         .watched(60, &fourth)
         .read(80, 90, &[1, 2, 3])
-        .breaks(Unseen, Way::AtOnce);
+        .breaks_for_the_rules_alone(Unseen, Way::AtOnce);
     // A watch also gives what was removed later.
     three()
         .removed(60, 70, 2)
@@ -380,5 +395,5 @@ fn a_watch_gives_what_reads_give() {
     three()
         .removed(60, 70, 2)
         .watched(75, &[given[0], given[2]])
-        .breaks(Lost, Way::Watch);
+        .breaks_for_the_rules_alone(Lost, Way::Watch);
 }

@@ -1,0 +1,120 @@
+//! A second judge, by another method than the rules of `history`: a search for an order of the calls.
+//!
+//! Each call takes effect at one moment between its begin and its end, one in doubt at any later moment or never, and a
+//! read gives what is there. A few items are searched at a time: each alone and, where items are read as they were
+//! stored, three neighbours by number or in the longest list, of which only the reads of one moment tell.
+
+use std::{collections::BTreeSet, slice, time::Duration};
+
+use super::history::ReadOrder;
+use crate::history::{Answer, Call, History, Item, Operation};
+
+/// Changes the list of those that are there, and returns whether the call can have had its answer.
+type Effect = Box<dyn Fn(&mut Vec<Item>) -> bool>;
+
+/// When an effect began, when it had ended unless it is in doubt, and the effect.
+type Step = (Duration, Option<Duration>, Effect);
+
+/// The items of each key for which no order of the calls explains every answer.
+pub(crate) fn contradictions(history: &History, order: ReadOrder) -> Vec<(i64, Vec<i64>)> {
+    let mut found = Vec::new();
+    for (key, calls) in history.by_key() {
+        let all = BTreeSet::from_iter(calls.iter().flat_map(|call| call.call.numbers()));
+        let lists = (calls.iter().map(|call| &call.call)).filter(|call| call.is_list());
+        let longest = (lists.map(Call::numbers).max_by_key(Vec::len)).unwrap_or_default();
+        let both = Vec::from_iter(all.iter().copied().chain(longest));
+        let neighbours = (both.windows(3)).filter(|_| order == ReadOrder::AsStored);
+        for some in all.iter().map(slice::from_ref).chain(neighbours) {
+            let steps = calls.iter().flat_map(|call| steps(call, some));
+            found.extend((!has_order(&Vec::from_iter(steps))).then(|| (key, some.to_vec())));
+        }
+    }
+    found
+}
+
+/// What a call does to some of the items, or says of them.
+fn steps(call: &Operation, some: &[i64]) -> Vec<Step> {
+    let (mut steps, end) = (Vec::new(), Some(call.end));
+    let mut write = |told, n, value, adds, replaces, found| {
+        let end = end.filter(|_| told == Answer::Acknowledged);
+        if some.contains(&n) && told != Answer::Refused {
+            steps.push((call.begin, end, write(n, value, adds, replaces, found)));
+        }
+    };
+    match &call.call {
+        Call::Add(items) => (items.iter())
+            .for_each(|(item, told)| write(*told, item.n, Some(item.value), true, false, None)),
+        Call::Upsert(item, told) => write(*told, item.n, Some(item.value), true, true, None),
+        Call::Edit(change, _) | Call::Remove(change) => {
+            let all = change.found == change.numbers.len();
+            let is_told = change.answer == Answer::Acknowledged && (all || change.found == 0);
+            let found = is_told.then_some(all);
+            let numbers = change.numbers.iter();
+            numbers.for_each(|n| write(change.answer, *n, call.call.value(), false, true, found));
+        }
+        Call::Read(given) => {
+            let items = given.items.iter().filter(|item| some.contains(&item.n));
+            let items = Vec::from_iter(items.copied());
+            let mut read = |begin, given| {
+                steps.push((begin, end, Box::new(move |list| *list == given)));
+            };
+            match given.complete_since {
+                _ if call.call.is_list() => read(call.begin, items),
+                _ if some.len() > 1 => {}
+                Some(since) if items.is_empty() => read(since, items),
+                _ => (items.into_iter()).for_each(|item| read(call.begin, vec![item])),
+            }
+        }
+        Call::Watch(_) => {}
+    }
+    steps
+}
+
+/// Adds or replaces a value, or removes the item; `found` is what the answer tells of it.
+fn write(n: i64, value: Option<i64>, adds: bool, replaces: bool, found: Option<bool>) -> Effect {
+    Box::new(move |items| {
+        let at = items.iter().position(|item| item.n == n);
+        match (at, value) {
+            (None, Some(value)) if adds => items.push(Item { n, value }),
+            (Some(at), Some(value)) if replaces => items[at].value = value,
+            (Some(at), None) => drop(items.remove(at)),
+            _ => {}
+        }
+        found.is_none_or(|found| found == at.is_some())
+    })
+}
+
+/// Whether the steps can be put in an order. A state of the search is a list, with the steps that have taken effect and
+/// have not ended.
+fn has_order(steps: &[Step]) -> bool {
+    let mut events = BTreeSet::new();
+    for (nth, (begin, end, _)) in steps.iter().enumerate() {
+        events.insert((*begin, false, nth));
+        events.extend(end.map(|end| (end, true, nth)));
+    }
+    let mut begun = BTreeSet::<usize>::new();
+    let mut states = BTreeSet::from([(Vec::new(), BTreeSet::new())]);
+    for (_, is_end, nth) in events {
+        if !is_end {
+            begun.insert(nth);
+            continue;
+        }
+        let mut seen = std::mem::take(&mut states);
+        let mut open = Vec::from_iter(seen.clone());
+        while let Some((list, mut done)) = open.pop() {
+            if done.remove(&nth) {
+                states.insert((list, done));
+                continue;
+            }
+            for next in begun.difference(&done) {
+                let mut state = (list.clone(), done.clone());
+                state.1.insert(*next);
+                if steps[*next].2(&mut state.0) && seen.insert(state.clone()) {
+                    open.push(state);
+                }
+            }
+        }
+        begun.remove(&nth);
+    }
+    !states.is_empty()
+}
