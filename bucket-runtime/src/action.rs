@@ -7,10 +7,7 @@ use std::future::IntoFuture;
 
 use crate::{
     Bucket, Buckets, Result,
-    outlier::{
-        ExtrasBucket, FoundItem, Outlier, Outliers, Parent, ParentForm, ParentItemForm,
-        ParentItemStream,
-    },
+    outlier::{ExtrasBucket, Outlier, Outliers, Parent, ParentForm, ParentItemForm},
     read::{
         items::{ItemForm, ItemStream},
         page::Page,
@@ -23,17 +20,13 @@ use crate::{
 pub use crate::{
     call::{Call, InSession, Write},
     open::{OpenBuckets, create::CreateCollections},
-    outlier::{
-        CountParentItems, Extras, Find, FindItem, Get, GetAll, OpenOutliers, ParentItems,
-        PartsOfItems,
-    },
+    outlier::{Extras, Find, OpenOutliers, ParentItems, PartsOfItems},
     read::{
-        count::{Count, CountPages},
-        find_page::FindPage,
         items::{Items, PageOfItems, PagePlace},
         pages::Pages,
         part::{PartOf, Whole},
         rollup::{ReadRollup, RollupSeries},
+        settings::{Condition, CountItems, Read, ReadDocument, ReadSettings, Unreadable},
         watch::Watch,
     },
     write::{
@@ -108,18 +101,10 @@ impl<T, S, E> Call<'_, T, S, E> {
 __actions! {
     buckets: 'static [T: Bucket] OpenBuckets<T> => Result<Buckets<T>>;
     append_many: 'c ['c, T: Bucket] AppendMany<'c, T> => Result<u64, AppendManyError<T>>;
-    count: 'c ['c, T: Bucket] Count<'c, T> => Result<u64>;
-    page_count: 'c ['c] CountPages<'c> => Result<u64>;
     rollup: 'c ['c, T: Bucket] ReadRollup<'c, T> => Result<Rollup<T>>;
     create: 'static [] CreateCollections => Result<()>;
 
     outliers: 'static [T: Outlier] OpenOutliers<T> => Result<Outliers<T>>;
-    count: 'c ['c, T: Outlier] CountParentItems<'c, T> => Result<u64>;
-
-    page: 'c ['c, T: Bucket] FindPage<'c, T> => Result<Option<Page<T>>>;
-    get: 'c ['c, T: Outlier] Get<'c, T> => Result<Option<Parent<T>>>;
-    get_all: 'c ['c, T: Outlier] GetAll<'c, T> => Result<Option<T>>;
-    find_item: 'c ['c, T: Outlier] FindItem<'c, T> => Result<Option<FoundItem<T::Item>>>;
 }
 
 __streams! {
@@ -127,7 +112,7 @@ __streams! {
     pages: 'c ['c, T: Bucket] Pages<'c, T> => ReadStream<'c, Page<T>>;
     watch: 'static [I: Send + 'static] Watch<I> => WatchStream<I>;
     rollup_series: 'c ['c, T: Bucket] RollupSeries<'c, T> => ReadStream<'c, WindowRollup<T>>;
-    items: 'c ['c, T: Outlier, F: ParentItemForm<Of = T>] ParentItems<'c, T, F> => ParentItemStream<'c, F::Item>;
+    items: 'c ['c, T: Outlier, F: ParentItemForm<Of = T>] ParentItems<'c, T, F> => ReadStream<'c, F::Item>;
     extras: 'c ['c, T: Outlier] Extras<'c, T> => ReadStream<'c, ExtrasBucket<T::Item>>;
     find: 'c ['c, T: Outlier, F: ParentForm<Of = T>] Find<'c, T, F> => ReadStream<'c, Parent<F::Document>>;
 }

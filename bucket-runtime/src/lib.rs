@@ -106,7 +106,7 @@ pub use crate::{
     buckets::Buckets,
     outlier::{
         ExtrasBucket, FoundItem, IdRef, IdentifiedItems, NewItem, Outlier, Outliers, Parent,
-        ParentFilter, ParentItemStream, PushManyError,
+        ParentFilter, PushManyError,
     },
     part::Part,
     read::{

@@ -50,8 +50,8 @@ pub use self::{
     outlier::{IdRef, IdentifiedItems, Outlier},
     outliers::Outliers,
     read::{
-        CountParentItems, Extras, ExtrasBucket, Find, FindItem, FoundItem, Get, GetAll, NewItem,
-        Parent, ParentFilter, ParentItemStream, ParentItems, PartsOfItems,
+        Extras, ExtrasBucket, Find, FoundItem, NewItem, Parent, ParentFilter, ParentItems,
+        PartsOfItems,
     },
     write::PushManyError,
 };

@@ -13,9 +13,7 @@ use bucket_core::{
     protocol::{filter::Filter, query::Query},
     schema::spec::BucketSpec,
     server::{call::span, target::OwnedTarget},
-    value::unreadable::OnUnreadable,
 };
-use mongodb::ClientSession;
 
 pub(crate) use self::stream::ItemForm;
 pub(crate) use self::{
@@ -32,7 +30,7 @@ use crate::{
     call::Call,
     read::{
         part::{PartOf, Whole},
-        settings::{read_settings, session_setting, unreadable_setting},
+        settings::{DocumentSettings, stream_settings},
     },
 };
 
@@ -108,8 +106,7 @@ impl<T: Bucket> Buckets<T> {
 pub struct Items<'s, T, F = Whole<T>> {
     list: ItemList,
     after: Option<ItemToken>,
-    session: Option<&'s mut ClientSession>,
-    on_unreadable: Option<OnUnreadable<'s>>,
+    read: DocumentSettings<'s>,
     form: PhantomData<fn() -> (T, F)>,
 }
 
@@ -123,8 +120,7 @@ impl<'s, T: Bucket> Items<'s, T> {
         Self {
             list,
             after: None,
-            session: None,
-            on_unreadable: None,
+            read: DocumentSettings::default(),
             form: PhantomData,
         }
     }
@@ -141,8 +137,7 @@ impl<'s, T: Bucket> Items<'s, T> {
         Items {
             list: self.list,
             after: self.after,
-            session: self.session,
-            on_unreadable: self.on_unreadable,
+            read: self.read,
             form: PhantomData,
         }
     }
@@ -207,13 +202,8 @@ impl<'s, T: Bucket, F> Items<'s, T, F> {
         self
     }
 
-    read_settings!(|reads| reads.list.target.server);
-
-    session_setting! {
-        /// Reads in this session, which the stream borrows.
-    }
-
-    unreadable_setting! {
+    stream_settings! {
+        |items| items.read,
         /// Skips the items that the struct cannot read, and calls the closure for each: other
         /// programs may have written them, or an earlier version of the struct. Without it, the
         /// first such item ends the stream with an error. They count for [`skip`](Self::skip) and

@@ -1,7 +1,7 @@
 //! Parents as a read gives them: whole, or a part of each.
 
 use bucket_core::{
-    protocol::command::each_one,
+    protocol::{command::each_one, range::Range},
     server::read::cursor::DocumentCursor,
     value::{
         bytes,
@@ -14,8 +14,11 @@ use serde::de::DeserializeOwned;
 use super::unreadable::{SiftedParent, sift};
 use crate::{
     Part, Result,
-    outlier::Outlier,
-    read::part::{PartOf, StoredPart, Whole},
+    outlier::{Outlier, parent_handle::ParentHandle},
+    read::{
+        part::{PartOf, StoredPart, Whole},
+        settings::{DocumentSettings, ReadSettings},
+    },
 };
 
 /// A parent as it is stored.
@@ -81,6 +84,30 @@ impl<P: Part<Of: Outlier>> ParentForm for PartOf<P> {
 
     fn document(stored: StoredPart<P>) -> P {
         stored.0
+    }
+}
+
+impl ParentHandle {
+    /// Reads of the parent and its extras, as the settings say.
+    pub(super) fn read_with<M>(mut self, settings: &ReadSettings<'_, M>) -> Self {
+        settings.apply_to(&mut self.collections.parents);
+        settings.apply_to(&mut self.collections.extras.server);
+        self
+    }
+
+    /// Reads the parent itself.
+    pub(super) async fn get<F: ParentForm>(
+        &self,
+        settings: &mut DocumentSettings<'_>,
+    ) -> Result<Option<Parent<F::Document>>> {
+        let range = Range {
+            projection: F::projection(),
+            limit: Some(1),
+            ..Range::unordered()
+        };
+        let found = self.parent().find(self.scope.parent(), range);
+        let mut rows = found.cursor(settings.session.as_deref_mut()).await?;
+        next_parent::<F>(&mut rows, settings.more.0.as_mut()).await
     }
 }
 

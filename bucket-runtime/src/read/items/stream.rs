@@ -88,6 +88,7 @@ pub struct ItemStream<'s, T> {
 
 impl<'s, T: Bucket, F: ItemForm<Of = T>> Items<'s, T, F> {
     pub(crate) async fn execute(mut self) -> Result<ItemStream<'s, F::Item>> {
+        self.read.apply_to(&mut self.list.target.server);
         self.list.query.names = F::names();
         let token = self.after.as_ref();
         let start = token
@@ -115,18 +116,19 @@ impl<'s, T: Bucket, F: ItemForm<Of = T>> Items<'s, T, F> {
                 let buckets = query.buckets(spec, scope, first.as_ref());
                 let buckets = list.target.borrow().find(buckets, query.bucket_range(spec));
                 cut = start;
-                buckets.cursor(self.session).await?
+                buckets.cursor(self.read.session).await?
             }
             Some(position) => {
-                let (cursor, neighbour) = resume(&*list, position.clone(), self.session).await?;
+                let (cursor, neighbour) =
+                    resume(&*list, position.clone(), self.read.session).await?;
                 stream.place = ReadPlace::new(Some(position), neighbour);
                 cursor
             }
-            None => rows(&*list, query, None, self.session).await?,
+            None => rows(&*list, query, None, self.read.session).await?,
         };
         let reader = RowReader {
             cursor,
-            on_unreadable: self.on_unreadable,
+            on_unreadable: self.read.more.0,
             cut,
             skip,
             list,
