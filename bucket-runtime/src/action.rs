@@ -6,8 +6,8 @@
 use std::future::IntoFuture;
 
 use crate::{
-    Bucket, Buckets, Result,
-    outlier::{ExtrasBucket, Outlier, Outliers, Parent, ParentForm, ParentItemForm},
+    Bucket, Result,
+    outlier::{ExtrasBucket, Outlier, Parent, ParentForm, ParentItemForm},
     read::{
         items::{ItemForm, ItemStream},
         page::Page,
@@ -19,14 +19,17 @@ use crate::{
 };
 pub use crate::{
     call::{Call, InSession, Write},
-    open::{OpenBuckets, create::CreateCollections},
+    open::{
+        OpenBuckets, OpenSettings,
+        create::{CreateCollections, CreateSettings},
+    },
     outlier::{Extras, Find, OpenOutliers, ParentItems, PartsOfItems},
     read::{
         items::{Items, PageOfItems, PagePlace},
         pages::Pages,
         part::{PartOf, Whole},
         rollup::{ReadRollup, RollupSeries},
-        settings::{Condition, CountItems, Read, ReadDocument, ReadSettings, Unreadable},
+        settings::{CountItems, Read, ReadDocument, ReadSettings, Unreadable},
         watch::Watch,
     },
     write::{
@@ -99,12 +102,8 @@ impl<T, S, E> Call<'_, T, S, E> {
 }
 
 __actions! {
-    buckets: 'static [T: Bucket] OpenBuckets<T> => Result<Buckets<T>>;
     append_many: 'c ['c, T: Bucket] AppendMany<'c, T> => Result<u64, AppendManyError<T>>;
     rollup: 'c ['c, T: Bucket] ReadRollup<'c, T> => Result<Rollup<T>>;
-    create: 'static [] CreateCollections => Result<()>;
-
-    outliers: 'static [T: Outlier] OpenOutliers<T> => Result<Outliers<T>>;
 }
 
 __streams! {

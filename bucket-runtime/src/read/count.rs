@@ -1,11 +1,14 @@
 //! How many pages and items there are.
 
-use bucket_core::server::{call::span, target::OwnedTarget};
+use bucket_core::{
+    protocol::query::Query,
+    server::{call::span, target::OwnedTarget},
+};
 
 use crate::{
     Bucket, Buckets, KeyRef,
     call::Call,
-    read::settings::{Condition, CountItems, Read, ReadSettings},
+    read::settings::{CountItems, Read, ReadSettings},
 };
 
 impl<T: Bucket> Buckets<T> {
@@ -55,9 +58,9 @@ impl<T: Bucket> Buckets<T> {
 fn count<'s, T: Bucket>(mut target: OwnedTarget) -> CountItems<'s, T> {
     Call::new(
         span!(count),
-        move |settings: ReadSettings<'s, Condition<T>>| async move {
+        move |settings: ReadSettings<'s, _>| async move {
             settings.apply_to(&mut target.server);
-            let query = settings.more.query();
+            let query = Query::of(settings.more);
             let count = query.count(&T::SPEC, target.scope.as_ref());
             target.borrow().pipeline(count).sum(settings.session).await
         },

@@ -18,7 +18,7 @@ use bucket_core::{
 pub(crate) use self::stream::ItemForm;
 pub(crate) use self::{
     list::ItemList,
-    place::{ReadPlace, RowSource, resume, rows},
+    place::{ReadPlace, RowSource, resume},
 };
 pub use self::{
     page::{ItemPage, PageOfItems, PagePlace},

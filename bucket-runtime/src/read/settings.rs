@@ -1,10 +1,8 @@
 //! The settings of reads, and their setters.
 
-use bucket_core::{
-    protocol::{filter::Filter, query::Query},
-    server::Server,
-    value::unreadable::OnUnreadable,
-};
+use std::mem;
+
+use bucket_core::{protocol::filter::Filter, server::Server, value::unreadable::OnUnreadable};
 use mongodb::{
     ClientSession,
     options::{ReadConcern, ReadPreference},
@@ -12,7 +10,8 @@ use mongodb::{
 
 use crate::{Error, call::Call};
 
-/// The settings of a read: its session, where and with which concern it reads, and `M`.
+/// The settings of a read: its session, where and with which concern it reads, and `M`:
+/// what to do with unreadable items, or the condition of a count.
 #[derive(Default)]
 pub struct ReadSettings<'s, M = ()> {
     pub(crate) session: Option<&'s mut ClientSession>,
@@ -26,15 +25,6 @@ pub struct ReadSettings<'s, M = ()> {
 pub struct Unreadable<'s>(pub(crate) Option<OnUnreadable<'s>>);
 
 pub(crate) type DocumentSettings<'s> = ReadSettings<'s, Unreadable<'s>>;
-
-/// The setting of counts: the condition on items.
-pub struct Condition<I>(pub(crate) Option<Filter<I>>);
-
-impl<I> Default for Condition<I> {
-    fn default() -> Self {
-        Self(None)
-    }
-}
 
 /// A read that is not sent yet: await it. The method that returns it says what it does.
 pub type Read<'s, T, M = ()> = Call<'s, T, ReadSettings<'s, M>>;
@@ -57,13 +47,7 @@ pub type ReadDocument<'s, T> = Read<'s, T, Unreadable<'s>>;
 
 /// A count of items of the type `I`, not sent yet: await it. The method that returns it says what
 /// it does.
-pub type CountItems<'s, I> = Read<'s, u64, Condition<I>>;
-
-impl<I> Condition<I> {
-    pub(crate) fn query(self) -> Query {
-        self.0.map_or_else(Query::everything, Query::of)
-    }
-}
+pub type CountItems<'s, I> = Read<'s, u64, Filter<I>>;
 
 impl<M> ReadSettings<'_, M> {
     /// Has requests to this collection read as the settings say.
@@ -159,11 +143,7 @@ impl<I> CountItems<'_, I> {
     /// # }
     /// ```
     pub fn filter(mut self, filter: Filter<I>) -> Self {
-        let condition = &mut self.settings.more.0;
-        *condition = Some(match condition.take() {
-            Some(other) => other.and(filter),
-            None => filter,
-        });
+        self.settings.more = mem::take(&mut self.settings.more).and(filter);
         self
     }
 }

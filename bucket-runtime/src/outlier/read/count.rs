@@ -10,7 +10,7 @@ use crate::{
         IdRef, Outlier, Outliers,
         parent_handle::{ParentHandle, ParentState, number},
     },
-    read::settings::{Condition, CountItems, ReadSettings},
+    read::settings::{CountItems, ReadSettings},
 };
 
 impl<T: Outlier> Outliers<T> {
@@ -21,9 +21,9 @@ impl<T: Outlier> Outliers<T> {
         let parent = self.parent(id);
         Call::new(
             span!(count),
-            move |settings: ReadSettings<'s, Condition<_>>| async move {
+            move |settings: ReadSettings<'s, _>| async move {
                 let parent = parent.read_with(&settings);
-                count(&parent, &settings.more.query(), settings.session).await
+                count(&parent, &Query::of(settings.more), settings.session).await
             },
         )
     }

@@ -13,7 +13,7 @@ use futures_util::stream::{BoxStream, Stream, StreamExt, empty, try_unfold};
 use super::{
     Items,
     list::ItemList,
-    place::{ReadPlace, resume, rows},
+    place::{ReadPlace, RowSource, resume},
     rows::{ItemRow, RowBucket, RowReader},
     token::ItemToken,
 };
@@ -124,7 +124,7 @@ impl<'s, T: Bucket, F: ItemForm<Of = T>> Items<'s, T, F> {
                 stream.place = ReadPlace::new(Some(position), neighbour);
                 cursor
             }
-            None => rows(&*list, query, None, self.read.session).await?,
+            None => list.rows(query, None, self.read.session).await?,
         };
         let reader = RowReader {
             cursor,
