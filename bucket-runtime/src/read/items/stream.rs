@@ -79,8 +79,8 @@ impl<P: Part<Of: Bucket>> ItemForm for PartOf<P> {
 pub struct ItemStream<'s, T> {
     list: Arc<ItemList>,
     rows: BoxStream<'s, Result<ItemRow<T>>>,
-    /// The items of the last row that are still to be given.
-    pub(super) items: IntoIter<T>,
+    /// The items of the last row that are still to be given, with their numbers.
+    pub(super) items: IntoIter<(u64, T)>,
     /// The last row, if rows are whole buckets.
     last: Option<RowBucket>,
     place: ReadPlace,
@@ -168,7 +168,8 @@ impl<T> ItemStream<'_, T> {
         match &self.last {
             None => self.place.token(&self.list),
             Some(bucket) => {
-                let position = bucket.position(&self.list, self.items.len())?;
+                let next = self.items.as_slice().first().map(|(number, _)| *number);
+                let position = bucket.position(&self.list, next)?;
                 let started = self.place.started.as_ref();
                 self.list.token(position.with_farther_of(started))
             }
@@ -187,7 +188,7 @@ impl<T> ItemStream<'_, T> {
         if !self.list.query.takes_whole_buckets() {
             self.place.note_given(bucket.bytes);
         // Behind an empty bucket, a token would miss late items of those before it.
-        } else if !bucket.is_empty() {
+        } else if bucket.length > 0 {
             self.last = Some(bucket);
         }
     }
@@ -201,7 +202,7 @@ impl<T> Stream for ItemStream<'_, T> {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
-            if let Some(item) = self.items.next() {
+            if let Some((_, item)) = self.items.next() {
                 return Poll::Ready(Some(Ok(item)));
             }
             match ready!(self.rows.poll_next_unpin(cx)).transpose() {
