@@ -3,11 +3,16 @@
 //! short for; reads that have many settings are builders of their own. Functions that ask for a
 //! future, such as `join_all` or `.instrument(span)`, take `trades.append(&trade).into_future()`.
 
-use std::future::IntoFuture;
-
 use crate::{
     Bucket, Result,
-    outlier::{ExtrasBucket, Outlier, Parent, ParentForm, ParentItemForm},
+    outlier::{
+        Outlier,
+        read::{
+            extras::ExtrasBucket,
+            item_form::ParentItemForm,
+            parent::{Parent, ParentForm},
+        },
+    },
     read::{
         items::{ItemForm, ItemStream},
         page::Page,
@@ -23,7 +28,10 @@ pub use crate::{
         OpenBuckets, OpenSettings,
         create::{CreateCollections, CreateSettings},
     },
-    outlier::{Extras, Find, OpenOutliers, ParentItems, PartsOfItems},
+    outlier::{
+        open::OpenOutliers,
+        read::{extras::Extras, find::Find, item_form::PartsOfItems, items::ParentItems},
+    },
     read::{
         items::{Items, PageOfItems, PagePlace},
         pages::Pages,

@@ -63,13 +63,10 @@ fn read_page<'s, T: Bucket>(
         move |mut settings: DocumentSettings<'s>| async move {
             settings.apply_to(&mut reader.server);
             let target = reader.target();
-            let Some((filter, range)) = find else {
+            let Some((filter, mut range)) = find else {
                 return Ok(None);
             };
-            let range = Range {
-                limit: Some(1),
-                ..range
-            };
+            range.limit = Some(1);
             let mut rows = target.find(filter, range).cursor(settings.session).await?;
             Page::next(&mut rows, &reader.scope, settings.more.0.as_mut()).await
         },

@@ -11,7 +11,6 @@ use std::marker::PhantomData;
 
 use bucket_core::{
     protocol::{filter::Filter, query::Query},
-    schema::spec::BucketSpec,
     server::{call::span, target::OwnedTarget},
 };
 
@@ -113,7 +112,7 @@ pub struct Items<'s, T, F = Whole<T>> {
 impl<'s, T: Bucket> Items<'s, T> {
     fn new(target: OwnedTarget) -> Self {
         let list = ItemList {
-            spec: Self::SPEC,
+            spec: const { &T::SPEC },
             target,
             query: Query::everything(),
         };
@@ -124,9 +123,6 @@ impl<'s, T: Bucket> Items<'s, T> {
             form: PhantomData,
         }
     }
-
-    /// The spec as a `static`: in generic code, promotion alone does not provide one.
-    const SPEC: &'static BucketSpec = &T::SPEC;
 
     /// Has the server send only some fields of the items: those of a struct that derives [`Part`].
     ///
