@@ -16,13 +16,10 @@ use mongodb::{
 };
 use serde::{Serializer, de::DeserializeOwned};
 
-use crate::{
-    call::Call,
-    open::{
-        OpenBuckets,
-        create::{CreateCollections, NewCollection, create_all},
-        open_buckets,
-    },
+use crate::open::{
+    OpenBuckets,
+    create::{CreateCollections, NewCollection, create_all},
+    open_buckets,
 };
 
 /// A key of `T` as callers pass it: `&123`, `"alice"`, or `("XETRA", &123)` for two key fields.
@@ -315,6 +312,6 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// of that handle. Otherwise like [`buckets`](Self::buckets).
     fn buckets_in<C: Send + Sync>(collection: Collection<C>) -> OpenBuckets<Self> {
         let server = Server::new(collection.clone_with_type());
-        Call::new(span!(buckets), |settings| open_buckets(server, settings))
+        OpenBuckets::new(span!(buckets), |settings| open_buckets(server, settings))
     }
 }

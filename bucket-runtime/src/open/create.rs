@@ -147,7 +147,7 @@ impl CreateCollections {
 
 /// Creates all these collections.
 pub(crate) fn create_all<const N: usize>(collections: [NewCollection; N]) -> CreateCollections {
-    Call::new(span!(create), |settings: CreateSettings| async move {
+    CreateCollections::new(span!(create), |settings| async move {
         let key = |new: &NewCollection| {
             let key = settings.sharding.map(|shard_key| shard_key(new));
             key.transpose()

@@ -26,7 +26,7 @@ pub(super) fn open_outliers<T: Outlier>(
     parents: Collection<Document>,
     extras: Collection<Document>,
 ) -> OpenOutliers<T> {
-    Call::new(span!(outliers), |settings: OpenSettings| async move {
+    OpenOutliers::new(span!(outliers), |settings| async move {
         let parents = Server::new(parents).tracing_keys(settings.traces_keys);
         parents.known_deployment().await?;
         let extras = parents.with_collection(extras);

@@ -7,25 +7,21 @@ use bucket_core::{
 
 use crate::{
     Bucket, Buckets, KeyRef,
-    call::Call,
-    read::settings::{CountItems, Read, ReadSettings},
+    read::settings::{CountItems, Read},
 };
 
 impl<T: Bucket> Buckets<T> {
     /// Counts the pages of a key, on the `_id` index alone. One round trip.
     pub fn page_count<'s>(&self, key: KeyRef<'_, T>) -> Read<'s, u64> {
         let mut reader = self.reader(key);
-        Call::new(
-            span!(page_count),
-            move |settings: ReadSettings<'s>| async move {
-                settings.apply_to(&mut reader.server);
-                let pages = reader.server.by_ids(&reader.scope, reader.scope.ids());
-                reader
-                    .target()
-                    .count_documents(pages, settings.session)
-                    .await
-            },
-        )
+        Read::new(span!(page_count), move |settings| async move {
+            settings.apply_to(&mut reader.server);
+            let pages = reader.server.by_ids(&reader.scope, reader.scope.ids());
+            reader
+                .target()
+                .count_documents(pages, settings.session)
+                .await
+        })
     }
 
     /// Counts the items of a key: the server adds up the counts of its buckets, and counts the
@@ -56,13 +52,10 @@ impl<T: Bucket> Buckets<T> {
 }
 
 fn count<'s, T: Bucket>(mut target: OwnedTarget) -> CountItems<'s, T> {
-    Call::new(
-        span!(count),
-        move |settings: ReadSettings<'s, _>| async move {
-            settings.apply_to(&mut target.server);
-            let query = Query::of(settings.more);
-            let count = query.count(&T::SPEC, target.scope.as_ref());
-            target.borrow().pipeline(count).sum(settings.session).await
-        },
-    )
+    CountItems::new(span!(count), move |settings| async move {
+        settings.apply_to(&mut target.server);
+        let query = Query::of(settings.more);
+        let count = query.count(&T::SPEC, target.scope.as_ref());
+        target.borrow().pipeline(count).sum(settings.session).await
+    })
 }

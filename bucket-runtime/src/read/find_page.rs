@@ -9,12 +9,7 @@ use mongodb::bson::{Document, doc};
 
 use crate::{
     Bucket, Buckets, KeyRef,
-    call::Call,
-    read::{
-        page::Page,
-        reader::Reader,
-        settings::{DocumentSettings, ReadDocument},
-    },
+    read::{page::Page, reader::Reader, settings::ReadDocument},
 };
 
 impl<T: Bucket> Buckets<T> {
@@ -58,19 +53,16 @@ fn read_page<'s, T: Bucket>(
     mut reader: Reader,
     find: Option<(Document, Range)>,
 ) -> ReadDocument<'s, Option<Page<T>>> {
-    Call::new(
-        span!(page),
-        move |mut settings: DocumentSettings<'s>| async move {
-            settings.apply_to(&mut reader.server);
-            let target = reader.target();
-            let Some((filter, mut range)) = find else {
-                return Ok(None);
-            };
-            range.limit = Some(1);
-            let mut rows = target.find(filter, range).cursor(settings.session).await?;
-            Page::next(&mut rows, &reader.scope, settings.more.0.as_mut()).await
-        },
-    )
+    ReadDocument::new(span!(page), move |mut settings| async move {
+        settings.apply_to(&mut reader.server);
+        let target = reader.target();
+        let Some((filter, mut range)) = find else {
+            return Ok(None);
+        };
+        range.limit = Some(1);
+        let mut rows = target.find(filter, range).cursor(settings.session).await?;
+        Page::next(&mut rows, &reader.scope, settings.more.0.as_mut()).await
+    })
 }
 
 /// The find of page `n` of a key, counted from 1: by its own id if buckets are numbered, else

@@ -5,12 +5,11 @@ use mongodb::ClientSession;
 
 use crate::{
     Result,
-    call::Call,
     outlier::{
         IdRef, Outlier, Outliers,
         parent_handle::{ParentHandle, ParentState, number},
     },
-    read::settings::{CountItems, ReadSettings},
+    read::settings::CountItems,
 };
 
 impl<T: Outlier> Outliers<T> {
@@ -19,13 +18,10 @@ impl<T: Outlier> Outliers<T> {
     /// [`filter`](crate::action::CountItems::filter) counts only those that match a condition.
     pub fn count<'s>(&self, id: IdRef<'_, T>) -> CountItems<'s, T::Item> {
         let parent = self.parent(id);
-        Call::new(
-            span!(count),
-            move |settings: ReadSettings<'s, _>| async move {
-                let parent = parent.read_with(&settings);
-                count(&parent, &Query::of(settings.more), settings.session).await
-            },
-        )
+        CountItems::new(span!(count), move |settings| async move {
+            let parent = parent.read_with(&settings);
+            count(&parent, &Query::of(settings.more), settings.session).await
+        })
     }
 }
 

@@ -8,9 +8,8 @@ use mongodb::bson::Bson;
 
 use super::rows::ParentRows;
 use crate::{
-    call::Call,
     outlier::{IdRef, Outlier, Outliers},
-    read::settings::{Read, ReadSettings},
+    read::settings::Read,
 };
 
 impl<T: Outlier> Outliers<T> {
@@ -48,23 +47,19 @@ impl<T: Outlier> Outliers<T> {
             limit: Some(1),
             ..Query::of(filter)
         };
-        Call::new(
-            span!(find_item),
-            move |settings: ReadSettings<'s>| async move {
-                let parent = parent.read_with(&settings);
-                let mut rows =
-                    ParentRows::start(parent, query, settings.session, None, None).await?;
-                let Some(row) = rows.next().await? else {
-                    return Ok(None);
-                };
-                let item = rows.read(&row)?;
-                Ok(item.map(|item| FoundItem {
-                    item,
-                    extras_id: (!rows.section.is_own()).then(|| id_of(&row)),
-                    index: rows.number_of(&row),
-                }))
-            },
-        )
+        Read::new(span!(find_item), move |settings| async move {
+            let parent = parent.read_with(&settings);
+            let mut rows = ParentRows::start(parent, query, settings.session, None, None).await?;
+            let Some(row) = rows.next().await? else {
+                return Ok(None);
+            };
+            let item = rows.read(&row)?;
+            Ok(item.map(|item| FoundItem {
+                item,
+                extras_id: (!rows.section.is_own()).then(|| id_of(&row)),
+                index: rows.number_of(&row),
+            }))
+        })
     }
 }
 

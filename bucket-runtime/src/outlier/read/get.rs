@@ -5,12 +5,8 @@ use futures_util::TryStreamExt;
 
 use super::{extras::get_with_extras, parent::Parent};
 use crate::{
-    call::Call,
     outlier::{IdRef, Outlier, Outliers},
-    read::{
-        part::Whole,
-        settings::{DocumentSettings, ReadDocument},
-    },
+    read::{part::Whole, settings::ReadDocument},
 };
 
 impl<T: Outlier> Outliers<T> {
@@ -31,31 +27,25 @@ impl<T: Outlier> Outliers<T> {
     /// ```
     pub fn get<'s>(&self, id: IdRef<'_, T>) -> ReadDocument<'s, Option<Parent<T>>> {
         let parent = self.parent(id);
-        Call::new(
-            span!(get),
-            move |mut settings: DocumentSettings<'s>| async move {
-                let parent = parent.read_with(&settings);
-                parent.get::<Whole<T>>(&mut settings).await
-            },
-        )
+        ReadDocument::new(span!(get), move |mut settings| async move {
+            let parent = parent.read_with(&settings);
+            parent.get::<Whole<T>>(&mut settings).await
+        })
     }
 
     /// The parent with all of its items joined, in memory. One round trip if it has no extras. To
     /// read many items, take [`items`](Self::items).
     pub fn get_all<'s>(&self, id: IdRef<'_, T>) -> ReadDocument<'s, Option<T>> {
         let parent = self.parent(id);
-        Call::new(
-            span!(get_all),
-            move |settings: DocumentSettings<'s>| async move {
-                let found = get_with_extras::<Whole<T>>(parent, settings, false).await?;
-                let Some((mut document, mut extras)) = found else {
-                    return Ok(None);
-                };
-                while let Some(bucket) = extras.try_next().await? {
-                    document.items_mut().extend(bucket.items);
-                }
-                Ok(Some(document))
-            },
-        )
+        ReadDocument::new(span!(get_all), move |settings| async move {
+            let found = get_with_extras::<Whole<T>>(parent, settings, false).await?;
+            let Some((mut document, mut extras)) = found else {
+                return Ok(None);
+            };
+            while let Some(bucket) = extras.try_next().await? {
+                document.items_mut().extend(bucket.items);
+            }
+            Ok(Some(document))
+        })
     }
 }
