@@ -59,21 +59,17 @@ impl Server {
     }
 
     /// Reads from these members of the replica set, and with this concern, if they are given.
-    pub fn read_with(
-        &mut self,
-        preference: Option<&ReadPreference>,
-        concern: Option<&ReadConcern>,
-    ) {
-        if preference.is_none() && concern.is_none() {
+    pub fn read_with(&mut self, from: Option<&ReadPreference>, concern: Option<&ReadConcern>) {
+        if from.is_none() && concern.is_none() {
             return;
         }
         let all = &self.collection;
         let mut options = CollectionOptions::default();
-        let preference = preference.cloned().map(Into::into);
-        options.selection_criteria = preference.or_else(|| all.selection_criteria().cloned());
+        let from = from.cloned().map(Into::into);
+        options.selection_criteria = from.or_else(|| all.selection_criteria().cloned());
         options.read_concern = concern.or_else(|| all.read_concern()).cloned();
         options.write_concern = all.write_concern().cloned();
-        self.collection = (self.database()).collection_with_options(all.name(), options);
+        self.collection = self.database().collection_with_options(all.name(), options);
     }
 
     pub fn collection(&self) -> &Collection<Document> {

@@ -1,7 +1,8 @@
-//! The calls of [`Buckets`] and [`Outliers`] before they are sent: they take settings, such as a
-//! session, and run when they are awaited. Most are a [`Call`], which [`Write`] and others are
-//! short for; reads that have many settings are builders of their own. Functions that ask for a
-//! future, such as `join_all` or `.instrument(span)`, take `trades.append(&trade).into_future()`.
+//! The calls of [`Buckets`](crate::Buckets) and [`Outliers`](crate::Outliers) before they are sent:
+//! they take settings, such as a session, and run when they are awaited. Most are a [`Call`], which
+//! [`Write`], [`Read`] and others are short for; reads that give streams are builders of their own.
+//! Functions that ask for a future, such as `join_all` or `.instrument(span)`, take
+//! `trades.append(&trade).into_future()`.
 
 use crate::{
     Bucket, Result,
@@ -37,7 +38,7 @@ pub use crate::{
         pages::Pages,
         part::{PartOf, Whole},
         rollup::{ReadRollup, RollupSeries},
-        settings::{CountItems, Read, ReadDocument, ReadSettings, Unreadable},
+        settings::{CountItems, Read, ReadDocument, ReadSettings, SkipUnreadable},
         watch::Watch,
     },
     write::{

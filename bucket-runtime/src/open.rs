@@ -157,11 +157,7 @@ async fn check_items<T: Bucket>(server: &Server) -> Result<()> {
     let target = server.target();
     let rows = target.find(filled, newest).rows::<RawDocumentBuf>(None);
     for row in rows.await? {
-        let error = match <StoredBucket<T>>::sifted(&row) {
-            Ok((_, unreadable)) => unreadable.into_iter().next().map(|item| item.error),
-            Err(_) => bytes::read::<StoredBucket<T>>(row.as_bytes()).err(),
-        };
-        if let Some(error) = error {
+        if let Err(error) = bytes::read::<StoredBucket<T>>(row.as_bytes()) {
             let kind = Kind::OtherItems(cursor::id(&row));
             return Err(target.error(kind).with_driver(error));
         }

@@ -17,10 +17,8 @@ impl<T: Bucket> Buckets<T> {
         Read::new(span!(page_count), move |settings| async move {
             settings.apply_to(&mut reader.server);
             let pages = reader.server.by_ids(&reader.scope, reader.scope.ids());
-            reader
-                .target()
-                .count_documents(pages, settings.session)
-                .await
+            let target = reader.target();
+            target.count_documents(pages, settings.session).await
         })
     }
 

@@ -10,8 +10,8 @@ use mongodb::{
 
 use crate::{Error, call::Call};
 
-/// The settings of a read: its session, where and with which concern it reads, and `M`:
-/// what to do with unreadable items, or the condition of a count.
+/// The settings of a read: its session, where and with which concern it reads, and `M`: what to do
+/// with unreadable items, or the condition of a count.
 #[derive(Default)]
 pub struct ReadSettings<'s, M = ()> {
     pub(crate) session: Option<&'s mut ClientSession>,
@@ -22,9 +22,9 @@ pub struct ReadSettings<'s, M = ()> {
 
 /// The setting of reads of documents: what is called for the items that cannot be read.
 #[derive(Default)]
-pub struct Unreadable<'s>(pub(crate) Option<OnUnreadable<'s>>);
+pub struct SkipUnreadable<'s>(pub(crate) Option<OnUnreadable<'s>>);
 
-pub(crate) type DocumentSettings<'s> = ReadSettings<'s, Unreadable<'s>>;
+pub(crate) type DocumentSettings<'s> = ReadSettings<'s, SkipUnreadable<'s>>;
 
 /// A read that is not sent yet: await it. The method that returns it says what it does.
 pub type Read<'s, T, M = ()> = Call<'s, T, ReadSettings<'s, M>>;
@@ -43,7 +43,7 @@ pub type Read<'s, T, M = ()> = Call<'s, T, ReadSettings<'s, M>>;
 /// # Ok(())
 /// # }
 /// ```
-pub type ReadDocument<'s, T> = Read<'s, T, Unreadable<'s>>;
+pub type ReadDocument<'s, T> = Read<'s, T, SkipUnreadable<'s>>;
 
 /// A count of items of the type `I`, not sent yet: await it. The method that returns it says what
 /// it does.
@@ -56,7 +56,7 @@ impl<M> ReadSettings<'_, M> {
     }
 }
 
-/// Adds the setters of all reads to a builder, at whose place the settings are.
+/// Adds the setters that all reads have to a builder; the expression is its settings.
 macro_rules! read_settings {
     (|$read:ident| $settings:expr) => {
         /// Reads in this session; a stream borrows it.
@@ -90,8 +90,8 @@ macro_rules! read_settings {
     };
 }
 
-/// Adds the setters of [`read_settings`] to a builder, and that of the callback for what cannot be
-/// read, which has these docs.
+/// Adds those setters to the builder of a stream, and one with these docs for the callback that
+/// takes what cannot be read.
 macro_rules! stream_settings {
     (|$read:ident| $settings:expr, $(#[$doc:meta])+) => {
         $crate::read::settings::read_settings!(|$read| $settings);

@@ -91,9 +91,8 @@ impl<'s, T: Bucket, F: ItemForm<Of = T>> Items<'s, T, F> {
         self.read.apply_to(&mut self.list.target.server);
         self.list.query.names = F::names();
         let token = self.after.as_ref();
-        let start = token
-            .map(|token| self.list.position_of(token))
-            .transpose()?;
+        let start = token.map(|token| self.list.position_of(token));
+        let start = start.transpose()?;
         let list = Arc::new(self.list);
         let mut stream = ItemStream {
             list: Arc::clone(&list),
@@ -110,9 +109,8 @@ impl<'s, T: Bucket, F: ItemForm<Of = T>> Items<'s, T, F> {
         let mut cut = None;
         let cursor = match start {
             start if query.takes_whole_buckets() => {
-                let first = start
-                    .as_ref()
-                    .map(|start| QueryStart::of_bucket(start.bucket.clone()));
+                let first = start.as_ref().map(|start| start.bucket.clone());
+                let first = first.map(QueryStart::of_bucket);
                 let buckets = query.buckets(spec, scope, first.as_ref());
                 let buckets = list.target.borrow().find(buckets, query.bucket_range(spec));
                 cut = start;
