@@ -259,7 +259,7 @@ fn is_election(error: &DriverError) -> bool {
 /// renamed, [`is_history_lost`](crate::Error::is_history_lost),
 /// [`is_deserialize`](crate::Error::is_deserialize), or the driver's.
 pub struct WatchStream<T> {
-    /// What each step gives, and the position after it.
+    /// Items, or nothing where only the position advances, each with the position after it.
     steps: BoxStream<'static, Result<(Option<T>, WatchToken)>>,
     token: WatchToken,
 }
