@@ -38,7 +38,7 @@ pub use crate::{
         pages::Pages,
         part::{PartOf, Whole},
         rollup::{ReadRollup, RollupSeries},
-        settings::{CountItems, Read, ReadDocument, ReadSettings, SkipUnreadable},
+        settings::{CountItems, Read, ReadDocument, ReadSettings, SkipUnreadable, TakesFilter},
         watch::Watch,
     },
     write::{

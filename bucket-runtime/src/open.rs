@@ -38,8 +38,9 @@ pub struct OpenSettings {
 
 impl<T> Call<'_, T, OpenSettings> {
     /// Whether to create the indexes that are missing. The default is `true`. With `false` somebody
-    /// else creates them (see [`Bucket::indexes`] and [`Outlier::indexes`](crate::Outlier::indexes)),
-    /// and opening only checks; behind a `mongos`, those of one shard.
+    /// else creates them (see [`Bucket::indexes`] and
+    /// [`Outlier::indexes`](crate::Outlier::indexes)), and opening only checks; behind a `mongos`,
+    /// those of one shard.
     ///
     /// # Errors
     ///

@@ -120,7 +120,30 @@ impl<'s, T> ReadDocument<'s, T> {
     }
 }
 
-impl<I> CountItems<'_, I> {
+/// The settings of a read that takes a condition on items.
+#[diagnostic::on_unimplemented(
+    message = "this call takes no filter",
+    label = "what it reads is not chosen by a condition",
+    note = "help: `count`, `items` and `rollup` take a filter"
+)]
+pub trait TakesFilter {
+    /// The type of the items.
+    type Item;
+
+    /// Adds a condition.
+    #[doc(hidden)]
+    fn add(&mut self, filter: Filter<Self::Item>);
+}
+
+impl<I> TakesFilter for Filter<I> {
+    type Item = I;
+
+    fn add(&mut self, filter: Self) {
+        *self = mem::take(self).and(filter);
+    }
+}
+
+impl<T, M> Read<'_, T, M> {
     /// Counts only the items that match; called again, those that match both conditions.
     ///
     /// The server visits what a [read of items](crate::action::Items::filter) with this filter
@@ -142,8 +165,11 @@ impl<I> CountItems<'_, I> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn filter(mut self, filter: Filter<I>) -> Self {
-        self.settings.more = mem::take(&mut self.settings.more).and(filter);
+    pub fn filter(mut self, filter: Filter<M::Item>) -> Self
+    where
+        M: TakesFilter,
+    {
+        self.settings.more.add(filter);
         self
     }
 }
