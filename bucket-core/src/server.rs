@@ -58,25 +58,18 @@ impl Server {
         }
     }
 
-    /// Reads from the members of the replica set that this preference allows.
-    pub fn set_read_preference(&mut self, preference: ReadPreference) {
-        self.change_options(|options| options.selection_criteria = Some(preference.into()));
-    }
-
-    /// Uses this read concern.
-    pub fn set_read_concern(&mut self, concern: ReadConcern) {
-        self.change_options(|options| options.read_concern = Some(concern));
-    }
-
-    /// The driver sets these options only for a new handle of the collection.
-    fn change_options(&mut self, change: impl FnOnce(&mut CollectionOptions)) {
+    /// Reads from these members of the replica set, and with this concern, if they are given.
+    pub fn read_with(&mut self, from: Option<&ReadPreference>, concern: Option<&ReadConcern>) {
+        if from.is_none() && concern.is_none() {
+            return;
+        }
+        let all = &self.collection;
         let mut options = CollectionOptions::default();
-        options.selection_criteria = self.collection.selection_criteria().cloned();
-        options.read_concern = self.collection.read_concern().cloned();
-        options.write_concern = self.collection.write_concern().cloned();
-        change(&mut options);
-        let database = self.database();
-        self.collection = database.collection_with_options(self.collection.name(), options);
+        let from = from.cloned().map(Into::into);
+        options.selection_criteria = from.or_else(|| all.selection_criteria().cloned());
+        options.read_concern = concern.or_else(|| all.read_concern()).cloned();
+        options.write_concern = all.write_concern().cloned();
+        self.collection = self.database().collection_with_options(all.name(), options);
     }
 
     pub fn collection(&self) -> &Collection<Document> {

@@ -103,8 +103,8 @@ impl<'f, O: Bucket, T: Bucket> Migrate<'f, O, T> {
         let old = engine.server.database().collection(O::SPEC.collection);
         let mut old = engine.server.with_collection(old);
         // A change stream shows only what a majority has, so the copy reads only that, too.
-        old.set_read_preference(ReadPreference::Primary);
-        old.set_read_concern(ReadConcern::majority());
+        let (primary, majority) = (ReadPreference::Primary, ReadConcern::majority());
+        old.read_with(Some(&primary), Some(&majority));
         let begun = Migration::begin(&engine, old, self.convert, self.progress);
         let mut migration = match begun.await? {
             Ok(migration) => migration,

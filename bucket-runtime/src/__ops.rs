@@ -3,7 +3,10 @@
 
 use bucket_core::{error::Result, schema::open_index::OpenIndex, server::Server};
 
-use crate::{Bucket, open::OpenBuckets};
+use crate::{
+    Bucket,
+    open::{OpenSettings, open_buckets},
+};
 pub use crate::{
     open::{check_indexes, indexes::create as create_indexes, stored::parts},
     outlier::{
@@ -28,8 +31,12 @@ pub use crate::{
 /// Opens a collection, with the capacity that it has, for items that are not appended one by one. A
 /// dry run creates nothing: where nobody has opened the collection, no call has begun either.
 pub async fn open<T: Bucket>(server: Server, is_dry: bool) -> Result<Engine> {
-    let opening = OpenBuckets::<T>::new(server.clone()).create_indexes(!is_dry);
-    match opening.stored_capacity(true).execute().await {
+    let settings = OpenSettings {
+        creates_nothing: is_dry,
+        takes_capacity: true,
+        ..OpenSettings::default()
+    };
+    match open_buckets::<T>(server.clone(), settings).await {
         Err(error) if is_dry && error.is_index_missing() => {
             let open = OpenIndex::first(T::SPEC.capacity);
             Ok(Engine::new(server, open))

@@ -1,15 +1,18 @@
-//! The calls of [`Buckets`] and [`Outliers`] before they are sent: they take settings, such as a
-//! session, and run when they are awaited. Most are a [`Call`], which [`Write`] and others are
-//! short for; reads that have many settings are builders of their own. Functions that ask for a
-//! future, such as `join_all` or `.instrument(span)`, take `trades.append(&trade).into_future()`.
-
-use std::future::IntoFuture;
+//! The calls of [`Buckets`](crate::Buckets) and [`Outliers`](crate::Outliers) before they are sent:
+//! they take settings, such as a session, and run when they are awaited. Most are a [`Call`], which
+//! [`Write`], [`Read`] and others are short for; reads that give streams are builders of their own.
+//! Functions that ask for a future, such as `join_all` or `.instrument(span)`, take
+//! `trades.append(&trade).into_future()`.
 
 use crate::{
-    Bucket, Buckets, Result,
+    Bucket, Result,
     outlier::{
-        ExtrasBucket, FoundItem, Outlier, Outliers, Parent, ParentForm, ParentItemForm,
-        ParentItemStream,
+        Outlier,
+        read::{
+            extras::ExtrasBucket,
+            item_form::ParentItemForm,
+            parent::{Parent, ParentForm},
+        },
     },
     read::{
         items::{ItemForm, ItemStream},
@@ -22,18 +25,20 @@ use crate::{
 };
 pub use crate::{
     call::{Call, InSession, Write},
-    open::{OpenBuckets, create::CreateCollections},
+    open::{
+        OpenBuckets, OpenSettings,
+        create::{CreateCollections, CreateSettings},
+    },
     outlier::{
-        CountParentItems, Extras, Find, FindItem, Get, GetAll, OpenOutliers, ParentItems,
-        PartsOfItems,
+        open::OpenOutliers,
+        read::{extras::Extras, find::Find, item_form::PartsOfItems, items::ParentItems},
     },
     read::{
-        count::{Count, CountPages},
-        find_page::FindPage,
         items::{Items, PageOfItems, PagePlace},
         pages::Pages,
         part::{PartOf, Whole},
         rollup::{ReadRollup, RollupSeries},
+        settings::{CountItems, Read, ReadDocument, ReadSettings, SkipUnreadable, TakesFilter},
         watch::Watch,
     },
     write::{
@@ -106,20 +111,8 @@ impl<T, S, E> Call<'_, T, S, E> {
 }
 
 __actions! {
-    buckets: 'static [T: Bucket] OpenBuckets<T> => Result<Buckets<T>>;
     append_many: 'c ['c, T: Bucket] AppendMany<'c, T> => Result<u64, AppendManyError<T>>;
-    count: 'c ['c, T: Bucket] Count<'c, T> => Result<u64>;
-    page_count: 'c ['c] CountPages<'c> => Result<u64>;
     rollup: 'c ['c, T: Bucket] ReadRollup<'c, T> => Result<Rollup<T>>;
-    create: 'static [] CreateCollections => Result<()>;
-
-    outliers: 'static [T: Outlier] OpenOutliers<T> => Result<Outliers<T>>;
-    count: 'c ['c, T: Outlier] CountParentItems<'c, T> => Result<u64>;
-
-    page: 'c ['c, T: Bucket] FindPage<'c, T> => Result<Option<Page<T>>>;
-    get: 'c ['c, T: Outlier] Get<'c, T> => Result<Option<Parent<T>>>;
-    get_all: 'c ['c, T: Outlier] GetAll<'c, T> => Result<Option<T>>;
-    find_item: 'c ['c, T: Outlier] FindItem<'c, T> => Result<Option<FoundItem<T::Item>>>;
 }
 
 __streams! {
@@ -127,7 +120,7 @@ __streams! {
     pages: 'c ['c, T: Bucket] Pages<'c, T> => ReadStream<'c, Page<T>>;
     watch: 'static [I: Send + 'static] Watch<I> => WatchStream<I>;
     rollup_series: 'c ['c, T: Bucket] RollupSeries<'c, T> => ReadStream<'c, WindowRollup<T>>;
-    items: 'c ['c, T: Outlier, F: ParentItemForm<Of = T>] ParentItems<'c, T, F> => ParentItemStream<'c, F::Item>;
+    items: 'c ['c, T: Outlier, F: ParentItemForm<Of = T>] ParentItems<'c, T, F> => ReadStream<'c, F::Item>;
     extras: 'c ['c, T: Outlier] Extras<'c, T> => ReadStream<'c, ExtrasBucket<T::Item>>;
     find: 'c ['c, T: Outlier, F: ParentForm<Of = T>] Find<'c, T, F> => ReadStream<'c, Parent<F::Document>>;
 }

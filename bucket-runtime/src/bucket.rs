@@ -7,7 +7,7 @@ use bucket_core::{
         unwind, validator,
     },
     schema::{key::Key, size::TooLong, spec::BucketSpec},
-    server::Server,
+    server::{Server, call::span},
     value::{read_back::Flattened, rollup::RollupFields},
 };
 use mongodb::{
@@ -18,7 +18,8 @@ use serde::{Serializer, de::DeserializeOwned};
 
 use crate::open::{
     OpenBuckets,
-    create::{CreateCollections, NewCollection},
+    create::{CreateCollections, NewCollection, create_all},
+    open_buckets,
 };
 
 /// A key of `T` as callers pass it: `&123`, `"alice"`, or `("XETRA", &123)` for two key fields.
@@ -241,7 +242,7 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     fn create_collection_in<C: Send + Sync>(collection: Collection<C>) -> CreateCollections {
         let collection = collection.clone_with_type();
         let new = NewCollection::of_buckets(collection, Self::validator(), &Self::SPEC);
-        CreateCollections::new([new])
+        create_all([new])
     }
 
     /// The shard key for `shardCollection`, if you do not use
@@ -310,6 +311,7 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// Opens the buckets in a collection of your choice, with the read preference and the concerns
     /// of that handle. Otherwise like [`buckets`](Self::buckets).
     fn buckets_in<C: Send + Sync>(collection: Collection<C>) -> OpenBuckets<Self> {
-        OpenBuckets::new(Server::new(collection.clone_with_type()))
+        let server = Server::new(collection.clone_with_type());
+        OpenBuckets::new(span!(buckets), |settings| open_buckets(server, settings))
     }
 }

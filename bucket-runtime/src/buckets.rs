@@ -4,7 +4,7 @@ use std::{fmt, marker::PhantomData};
 
 use bucket_core::{
     protocol::command::{IndexedScope, KeyScope},
-    schema::{key::Key, spec::BucketSpec},
+    schema::key::Key,
     server::target::OwnedTarget,
 };
 use mongodb::{Collection, bson::Document};
@@ -44,9 +44,6 @@ impl<T> fmt::Debug for Buckets<T> {
 }
 
 impl<T: Bucket> Buckets<T> {
-    /// The spec as a `static`: in generic code, promotion alone does not provide one.
-    const SPEC: &'static BucketSpec = &T::SPEC;
-
     pub(crate) fn new(writer: Writer) -> Self {
         Self {
             writer,
@@ -76,7 +73,7 @@ impl<T: Bucket> Buckets<T> {
     /// One key, for requests that do not depend on the open index.
     pub(crate) fn target(&self, key: KeyRef<'_, T>) -> OwnedTarget {
         OwnedTarget {
-            scope: Some(KeyScope::new(Self::SPEC, T::Key::parts(key))),
+            scope: Some(self.scope(key).key),
             ..self.target_of_all()
         }
     }
@@ -101,6 +98,6 @@ impl<T: Bucket> Buckets<T> {
     }
 
     pub(crate) fn scope(&self, key: KeyRef<'_, T>) -> IndexedScope {
-        KeyScope::new(Self::SPEC, T::Key::parts(key)).by(self.writer.engine.open)
+        KeyScope::new(const { &T::SPEC }, T::Key::parts(key)).by(self.writer.engine.open)
     }
 }

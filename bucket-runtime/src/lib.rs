@@ -105,8 +105,12 @@ pub use crate::{
     bucket::{Bucket, Identified, KeyRef, Windowed},
     buckets::Buckets,
     outlier::{
-        ExtrasBucket, FoundItem, IdRef, IdentifiedItems, NewItem, Outlier, Outliers, Parent,
-        ParentFilter, ParentItemStream, PushManyError,
+        IdRef, IdentifiedItems, Outlier, Outliers,
+        read::{
+            extras::ExtrasBucket, filter::ParentFilter, find_item::FoundItem, parent::Parent,
+            watch::NewItem,
+        },
+        write::PushManyError,
     },
     part::Part,
     read::{

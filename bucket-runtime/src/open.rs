@@ -4,8 +4,6 @@ pub(crate) mod create;
 pub(crate) mod indexes;
 pub(crate) mod stored;
 
-use std::marker::PhantomData;
-
 use bucket_core::{
     error::Kind,
     protocol::range::Range,
@@ -20,42 +18,28 @@ pub(crate) use self::indexes::{must_exist, open};
 use self::stored::check_stored;
 use crate::{
     Bucket, Buckets, Result,
+    call::Call,
     read::stored_bucket::StoredBucket,
     write::{append::Writer, combine::Combiner, engine::Engine},
 };
 
-/// Builder of an opened collection: await it; see [`Bucket::buckets`].
-#[must_use = "the collection is opened when this is awaited"]
-pub struct OpenBuckets<T> {
-    server: Server,
-    combine: bool,
-    create: bool,
-    check_items: bool,
-    stored_capacity: bool,
-    item: PhantomData<fn() -> T>,
+/// An opened collection of buckets: await it; see [`Bucket::buckets`].
+pub type OpenBuckets<T> = Call<'static, Buckets<T>, OpenSettings>;
+
+/// The settings of opening collections.
+#[derive(Default)]
+pub struct OpenSettings {
+    pub(crate) sends_alone: bool,
+    pub(crate) creates_nothing: bool,
+    pub(crate) checks_items: bool,
+    pub(crate) takes_capacity: bool,
+    pub(crate) traces_keys: bool,
 }
 
-impl<T: Bucket> OpenBuckets<T> {
-    pub(crate) fn new(server: Server) -> Self {
-        Self {
-            server,
-            combine: true,
-            create: true,
-            check_items: false,
-            stored_capacity: false,
-            item: PhantomData,
-        }
-    }
-
-    /// Whether appends that wait at the same time share commands; see [`Buckets::append`]. The
-    /// default is `true`.
-    pub fn combine(mut self, combine: bool) -> Self {
-        self.combine = combine;
-        self
-    }
-
+impl<T> Call<'_, T, OpenSettings> {
     /// Whether to create the indexes that are missing. The default is `true`. With `false` somebody
-    /// else creates them (see [`Bucket::indexes`]), and opening only checks; behind a `mongos`,
+    /// else creates them (see [`Bucket::indexes`] and
+    /// [`Outlier::indexes`](crate::Outlier::indexes)), and opening only checks; behind a `mongos`,
     /// those of one shard.
     ///
     /// # Errors
@@ -71,7 +55,25 @@ impl<T: Bucket> OpenBuckets<T> {
     /// # }
     /// ```
     pub fn create_indexes(mut self, create: bool) -> Self {
-        self.create = create;
+        self.settings.creates_nothing = !create;
+        self
+    }
+
+    /// Whether the spans of the handle's calls name the key (the field `bucket.key`). The default
+    /// is `false`, since a key may be personal data. Needs the feature `tracing`, see
+    /// [`guide::tracing`](crate::guide::tracing).
+    #[cfg(feature = "tracing")]
+    pub fn trace_keys(mut self, trace: bool) -> Self {
+        self.settings.traces_keys = trace;
+        self
+    }
+}
+
+impl<T: Bucket> OpenBuckets<T> {
+    /// Whether appends that wait at the same time share commands; see [`Buckets::append`]. The
+    /// default is `true`.
+    pub fn combine(mut self, combine: bool) -> Self {
+        self.settings.sends_alone = !combine;
         self
     }
 
@@ -96,7 +98,7 @@ impl<T: Bucket> OpenBuckets<T> {
     /// # }
     /// ```
     pub fn check_items(mut self, check: bool) -> Self {
-        self.check_items = check;
+        self.settings.checks_items = check;
         self
     }
 
@@ -113,41 +115,36 @@ impl<T: Bucket> OpenBuckets<T> {
     /// # }
     /// ```
     pub fn stored_capacity(mut self, take: bool) -> Self {
-        self.stored_capacity = take;
+        self.settings.takes_capacity = take;
         self
     }
+}
 
-    /// Whether the spans of the handle's calls name the key (the field `bucket.key`). The default
-    /// is `false`, since a key may be personal data. Needs the feature `tracing`, see
-    /// [`guide::tracing`](crate::guide::tracing).
-    #[cfg(feature = "tracing")]
-    pub fn trace_keys(mut self, trace: bool) -> Self {
-        self.server = self.server.tracing_keys(trace);
-        self
+/// Opens the collection of buckets.
+pub(crate) async fn open_buckets<T: Bucket>(
+    server: Server,
+    settings: OpenSettings,
+) -> Result<Buckets<T>> {
+    let server = server.tracing_keys(settings.traces_keys);
+    server.known_deployment().await?;
+    let indexes = match settings.takes_capacity {
+        true => check_indexes_of_any_capacity(&server, &T::SPEC).await?,
+        false => check_indexes(&server, &T::SPEC).await?,
+    };
+    if settings.creates_nothing {
+        must_exist(&[(&server, &indexes.lacking)])?;
     }
-
-    pub(crate) async fn execute(self) -> Result<Buckets<T>> {
-        let server = self.server;
-        server.known_deployment().await?;
-        let indexes = match self.stored_capacity {
-            true => check_indexes_of_any_capacity(&server, &T::SPEC).await?,
-            false => check_indexes(&server, &T::SPEC).await?,
-        };
-        if !self.create {
-            must_exist(&[(&server, &indexes.lacking)])?;
-        }
-        // A collection that does not exist has no index.
-        if !indexes.found.is_empty() {
-            check_stored::<T>(&server).await?;
-        }
-        let index = open(&server, &T::SPEC, indexes, self.create).await?;
-        if self.check_items {
-            check_items::<T>(&server).await?;
-        }
-        let engine = Engine::new(server, index);
-        let combiner = self.combine.then(Combiner::default);
-        Ok(Buckets::new(Writer { engine, combiner }))
+    // A collection that does not exist has no index.
+    if !indexes.found.is_empty() {
+        check_stored::<T>(&server).await?;
     }
+    let index = open(&server, &T::SPEC, indexes, !settings.creates_nothing).await?;
+    if settings.checks_items {
+        check_items::<T>(&server).await?;
+    }
+    let engine = Engine::new(server, index);
+    let combiner = (!settings.sends_alone).then(Combiner::default);
+    Ok(Buckets::new(Writer { engine, combiner }))
 }
 
 /// An error if the newest bucket holds an item that cannot be read.
@@ -161,11 +158,7 @@ async fn check_items<T: Bucket>(server: &Server) -> Result<()> {
     let target = server.target();
     let rows = target.find(filled, newest).rows::<RawDocumentBuf>(None);
     for row in rows.await? {
-        let error = match <StoredBucket<T>>::sifted(&row) {
-            Ok((_, unreadable)) => unreadable.into_iter().next().map(|item| item.error),
-            Err(_) => bytes::read::<StoredBucket<T>>(row.as_bytes()).err(),
-        };
-        if let Some(error) = error {
+        if let Err(error) = bytes::read::<StoredBucket<T>>(row.as_bytes()) {
             let kind = Kind::OtherItems(cursor::id(&row));
             return Err(target.error(kind).with_driver(error));
         }

@@ -44,14 +44,7 @@ pub(crate) mod parent_handle;
 pub(crate) mod read;
 pub(crate) mod write;
 
-pub(crate) use self::read::{ParentForm, ParentItemForm};
 pub use self::{
-    open::OpenOutliers,
     outlier::{IdRef, IdentifiedItems, Outlier},
     outliers::Outliers,
-    read::{
-        CountParentItems, Extras, ExtrasBucket, Find, FindItem, FoundItem, Get, GetAll, NewItem,
-        Parent, ParentFilter, ParentItemStream, ParentItems, PartsOfItems,
-    },
-    write::PushManyError,
 };

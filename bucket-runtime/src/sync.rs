@@ -40,7 +40,7 @@
 //! Do not call any of this from asynchronous code: blocking there would stop everything else on the
 //! thread, so tokio panics. Await the same builders there.
 
-use std::{future::Future, pin::Pin, sync::LazyLock};
+use std::{pin::Pin, sync::LazyLock};
 
 use futures_util::{Stream, StreamExt};
 use mongodb::{Client, ClientSession, error::Result};

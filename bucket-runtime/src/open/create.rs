@@ -5,7 +5,7 @@ use bucket_core::{
     error::{Code, Kind, is_code},
     protocol::command::{hashed, shard_key, window_shard_key},
     schema::spec::BucketSpec,
-    server::Server,
+    server::{Server, call::span},
 };
 use mongodb::{
     Collection,
@@ -13,14 +13,15 @@ use mongodb::{
     options::CreateCollectionOptions,
 };
 
-use crate::Result;
+use crate::{Result, call::Call};
 
-/// Builder of new collections: await it; see
-/// [`Bucket::create_collection`](crate::Bucket::create_collection) and
-/// [`Outlier::create_collections`](crate::Outlier::create_collections).
-#[must_use = "the collections are created when this is awaited"]
-pub struct CreateCollections {
-    collections: Vec<NewCollection>,
+/// New collections: await it; see [`Bucket::create_collection`](crate::Bucket::create_collection)
+/// and [`Outlier::create_collections`](crate::Outlier::create_collections).
+pub type CreateCollections = Call<'static, (), CreateSettings>;
+
+/// The settings of new collections.
+#[derive(Default)]
+pub struct CreateSettings {
     options: CreateCollectionOptions,
     /// The shard key of each, if they are to be sharded.
     sharding: Option<fn(&NewCollection) -> MaybeShardKey>,
@@ -71,14 +72,6 @@ impl NewCollection {
 }
 
 impl CreateCollections {
-    pub(crate) fn new(collections: impl IntoIterator<Item = NewCollection>) -> Self {
-        Self {
-            collections: collections.into_iter().collect(),
-            options: CreateCollectionOptions::default(),
-            sharding: None,
-        }
-    }
-
     /// Shards the collections by ranges of the key fields
     /// ([`Bucket::shard_key`](crate::Bucket::shard_key)); the parents of an outlier by their `_id`,
     /// the extras by their reference.
@@ -108,14 +101,14 @@ impl CreateCollections {
     /// # }
     /// ```
     pub fn sharded(mut self) -> Self {
-        self.sharding = Some(|new| Ok(new.shard_key.clone()));
+        self.settings.sharding = Some(|new| Ok(new.shard_key.clone()));
         self
     }
 
     /// Shards the collections by the hash of the first key field, which spreads keys evenly,
     /// whatever their values. Otherwise like [`sharded`](Self::sharded).
     pub fn sharded_hashed(mut self) -> Self {
-        self.sharding = Some(|new| Ok(hashed(new.shard_key.clone())));
+        self.settings.sharding = Some(|new| Ok(hashed(new.shard_key.clone())));
         self
     }
 
@@ -129,7 +122,7 @@ impl CreateCollections {
     /// the buckets have no windows (`{date/1h}`), or a field is `unique`: its index has to see all
     /// items of a key.
     pub fn sharded_by_window(mut self) -> Self {
-        self.sharding = Some(|new| new.window_shard_key.clone());
+        self.settings.sharding = Some(|new| new.window_shard_key.clone());
         self
     }
 
@@ -147,30 +140,33 @@ impl CreateCollections {
     /// # }
     /// ```
     pub fn options(mut self, options: CreateCollectionOptions) -> Self {
-        self.options = options;
+        self.settings.options = options;
         self
     }
+}
 
-    pub(crate) async fn execute(self) -> Result<()> {
+/// Creates all these collections.
+pub(crate) fn create_all<const N: usize>(collections: [NewCollection; N]) -> CreateCollections {
+    CreateCollections::new(span!(create), |settings| async move {
         let key = |new: &NewCollection| {
-            let key = self.sharding.map(|shard_key| shard_key(new));
+            let key = settings.sharding.map(|shard_key| shard_key(new));
             key.transpose()
                 .map_err(|why| new.server.target().error(Kind::NoWindowShardKey(why)))
         };
-        let keys = self.collections.iter().map(key);
+        let keys = collections.iter().map(key);
         let keys = keys.collect::<Result<Vec<_>>>()?;
-        for (new, key) in self.collections.into_iter().zip(keys) {
+        for (new, key) in collections.into_iter().zip(keys) {
             // An error before anything is created, unless a `mongos` answers.
             if key.is_some() && !new.server.known_deployment().await?.is_sharded() {
                 return Err(new.server.target().error(Kind::NotSharded));
             }
-            create(&new.server, new.validator, self.options.clone()).await?;
+            create(&new.server, new.validator, settings.options.clone()).await?;
             if let Some(key) = key {
                 shard(&new.server, key).await?;
             }
         }
         Ok(())
-    }
+    })
 }
 
 async fn create(

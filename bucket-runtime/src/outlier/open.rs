@@ -1,72 +1,41 @@
 //! Opens the two collections.
 
-use std::marker::PhantomData;
-
-use bucket_core::{error::Kind, protocol::indexes, server::Server};
+use bucket_core::{
+    error::Kind,
+    protocol::indexes,
+    server::{Server, call::span},
+};
 use mongodb::{
     Collection,
     bson::{Document, doc},
 };
 
 use crate::{
-    Bucket, Error, Result, open,
+    Bucket, Error, Result,
+    call::Call,
+    open::{self, OpenSettings},
     outlier::{Outlier, Outliers, extra::ExtraItem},
     write::engine::Engine,
 };
 
-/// Builder of two opened collections: await it; see [`Outlier::outliers`].
-#[must_use = "the collections are opened when this is awaited"]
-pub struct OpenOutliers<T> {
+/// Two opened collections: await it; see [`Outlier::outliers`].
+pub type OpenOutliers<T> = Call<'static, Outliers<T>, OpenSettings>;
+
+/// Opens the collections of parents and of extras.
+pub(super) fn open_outliers<T: Outlier>(
     parents: Collection<Document>,
     extras: Collection<Document>,
-    create: bool,
-    trace_keys: bool,
-    parent: PhantomData<fn() -> T>,
-}
-
-impl<T: Outlier> OpenOutliers<T> {
-    pub(crate) fn new(parents: Collection<Document>, extras: Collection<Document>) -> Self {
-        Self {
-            parents,
-            extras,
-            create: true,
-            trace_keys: false,
-            parent: PhantomData,
-        }
-    }
-
-    /// Whether to create the indexes that are missing. The default is `true`. With `false` somebody
-    /// else creates them (see [`Outlier::indexes`]), and opening only checks; behind a `mongos`,
-    /// those of one shard.
-    ///
-    /// # Errors
-    ///
-    /// [`is_index_missing`](Error::is_index_missing), with the commands that create the missing
-    /// ones.
-    pub fn create_indexes(mut self, create: bool) -> Self {
-        self.create = create;
-        self
-    }
-
-    /// Whether the spans of the handle's calls name the key (the field `bucket.key`). The default
-    /// is `false`, since a key may be personal data. Needs the feature `tracing`, see
-    /// [`guide::tracing`](crate::guide::tracing).
-    #[cfg(feature = "tracing")]
-    pub fn trace_keys(mut self, trace: bool) -> Self {
-        self.trace_keys = trace;
-        self
-    }
-
-    pub(crate) async fn execute(self) -> Result<Outliers<T>> {
-        let parents = Server::new(self.parents).tracing_keys(self.trace_keys);
+) -> OpenOutliers<T> {
+    OpenOutliers::new(span!(outliers), |settings| async move {
+        let parents = Server::new(parents).tracing_keys(settings.traces_keys);
         parents.known_deployment().await?;
-        let extras = parents.with_collection(self.extras);
+        let extras = parents.with_collection(extras);
         check_shard_key(&parents).await?;
         if T::SPEC.total.is_some() {
             parents.needs_replica_set("#[outlier(total)]").await?;
         }
-        open_both(parents, extras, self.create).await
-    }
+        open_both(parents, extras, !settings.creates_nothing).await
+    })
 }
 
 /// Opens two collections: creates the indexes that they lack, unless somebody else does.

@@ -11,10 +11,13 @@ use bucket_core::{
 use mongodb::{Collection, Database, bson::Document};
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{extra::ExtraItem, open::OpenOutliers};
+use super::{
+    extra::ExtraItem,
+    open::{OpenOutliers, open_outliers},
+};
 use crate::{
     Bucket,
-    open::create::{CreateCollections, NewCollection},
+    open::create::{CreateCollections, NewCollection, create_all},
 };
 
 /// The id of a parent as callers pass it: `&2`, `"invisible-cities"`.
@@ -166,7 +169,7 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
     ) -> CreateCollections {
         let (parents, extras) = (parents.clone_with_type(), extras.clone_with_type());
         let spec = ExtraItem::<Self>::SPEC;
-        CreateCollections::new([
+        create_all([
             NewCollection::of_parents(parents, Self::validator()),
             NewCollection::of_buckets(extras, Self::extras_validator(), &spec),
         ])
@@ -202,6 +205,6 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
         parents: Collection<C>,
         extras: Collection<C>,
     ) -> OpenOutliers<Self> {
-        OpenOutliers::new(parents.clone_with_type(), extras.clone_with_type())
+        open_outliers(parents.clone_with_type(), extras.clone_with_type())
     }
 }

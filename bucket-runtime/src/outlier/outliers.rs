@@ -2,13 +2,7 @@
 
 use std::{fmt, marker::PhantomData};
 
-use bucket_core::{
-    schema::{
-        key::Key,
-        spec::{BucketSpec, OutlierSpec},
-    },
-    server::Server,
-};
+use bucket_core::{schema::key::Key, server::Server};
 use mongodb::{Collection, bson::Document};
 
 use super::{
@@ -52,10 +46,6 @@ impl<T> fmt::Debug for Outliers<T> {
 }
 
 impl<T: Outlier> Outliers<T> {
-    /// The specs as `static`s, which promotion alone does not give in generic code.
-    const SPEC: &'static OutlierSpec = &T::SPEC;
-    const EXTRAS: &'static BucketSpec = &ExtraItem::<T>::SPEC;
-
     #[doc(hidden)]
     pub fn new(parents: Server, extras: Engine) -> Self {
         Self {
@@ -84,6 +74,7 @@ impl<T: Outlier> Outliers<T> {
     pub fn parent(&self, id: IdRef<'_, T>) -> ParentHandle {
         let part = <(T::Id,)>::parts(id).remove(0);
         let open = self.collections.extras.open;
-        (self.collections).parent(ParentScope::new(Self::SPEC, Self::EXTRAS, part, open))
+        let (spec, extras) = const { (&T::SPEC, &ExtraItem::<T>::SPEC) };
+        (self.collections).parent(ParentScope::new(spec, extras, part, open))
     }
 }

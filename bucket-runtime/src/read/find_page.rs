@@ -1,24 +1,15 @@
 //! Single pages: by number, and the last one.
 
-use std::marker::PhantomData;
-
 use bucket_core::{
     protocol::{command::holds_items, range::Range},
     schema::{id, spec::Ordinal},
-    value::unreadable::OnUnreadable,
+    server::call::span,
 };
-use mongodb::{
-    ClientSession,
-    bson::{Document, doc},
-};
+use mongodb::bson::{Document, doc};
 
 use crate::{
-    Bucket, Buckets, KeyRef, Result,
-    read::{
-        page::Page,
-        reader::Reader,
-        settings::{read_settings, session_setting, unreadable_setting},
-    },
+    Bucket, Buckets, KeyRef,
+    read::{page::Page, reader::Reader, settings::ReadDocument},
 };
 
 impl<T: Bucket> Buckets<T> {
@@ -39,69 +30,39 @@ impl<T: Bucket> Buckets<T> {
     /// # }
     /// ```
     #[doc(alias = "pagination")]
-    pub fn page(&self, key: KeyRef<'_, T>, n: u64) -> FindPage<'static, T> {
+    pub fn page<'s>(&self, key: KeyRef<'_, T>, n: u64) -> ReadDocument<'s, Option<Page<T>>> {
         let reader = self.reader(key);
         let find = find_page(&reader, n);
-        FindPage::new(reader, find)
+        read_page(reader, find)
     }
 
     /// Reads the last page of a key in the order of ids: with a time ordinal the one with the
     /// latest first item, with `{#}` the newest, with time windows the last one of the latest
     /// window; `None` if the key has no items. One round trip. A page whose items were removed is
     /// passed by.
-    pub fn latest(&self, key: KeyRef<'_, T>) -> FindPage<'static, T> {
+    pub fn latest<'s>(&self, key: KeyRef<'_, T>) -> ReadDocument<'s, Option<Page<T>>> {
         let reader = self.reader(key);
         let mut all = reader.scope.all();
         all.extend([holds_items(T::SPEC.items)]);
-        FindPage::new(reader, Some((all, Range::newest_first())))
+        read_page(reader, Some((all, Range::newest_first())))
     }
 }
 
-/// Builder of a read of one page: await it. The output is `None` if there is no such page.
-#[must_use = "a page is read when this is awaited"]
-pub struct FindPage<'s, T> {
-    reader: Reader,
-    /// The filter and the order that find the page; `None` if there cannot be such a page.
+/// Reads the page that this filter and this order find; there is none if they are `None`.
+fn read_page<'s, T: Bucket>(
+    mut reader: Reader,
     find: Option<(Document, Range)>,
-    session: Option<&'s mut ClientSession>,
-    on_unreadable: Option<OnUnreadable<'s>>,
-    item: PhantomData<fn() -> T>,
-}
-
-impl<'s, T: Bucket> FindPage<'s, T> {
-    pub(crate) fn new(reader: Reader, find: Option<(Document, Range)>) -> Self {
-        Self {
-            reader,
-            find,
-            session: None,
-            on_unreadable: None,
-            item: PhantomData,
-        }
-    }
-
-    read_settings!(|reads| reads.reader.server);
-
-    session_setting! {
-        /// Reads in this session.
-    }
-
-    unreadable_setting! {
-        /// Skips the items that cannot be read and calls the closure for each, as
-        /// [`Items::skip_unreadable`](crate::action::Items::skip_unreadable) does.
-    }
-
-    pub(crate) async fn execute(mut self) -> Result<Option<Page<T>>> {
-        let target = self.reader.target();
-        let Some((filter, range)) = self.find else {
+) -> ReadDocument<'s, Option<Page<T>>> {
+    ReadDocument::new(span!(page), move |mut settings| async move {
+        settings.apply_to(&mut reader.server);
+        let target = reader.target();
+        let Some((filter, mut range)) = find else {
             return Ok(None);
         };
-        let range = Range {
-            limit: Some(1),
-            ..range
-        };
-        let mut rows = target.find(filter, range).cursor(self.session).await?;
-        Page::next(&mut rows, &self.reader.scope, self.on_unreadable.as_mut()).await
-    }
+        range.limit = Some(1);
+        let mut rows = target.find(filter, range).cursor(settings.session).await?;
+        Page::next(&mut rows, &reader.scope, settings.more.0.as_mut()).await
+    })
 }
 
 /// The find of page `n` of a key, counted from 1: by its own id if buckets are numbered, else

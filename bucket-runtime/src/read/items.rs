@@ -11,16 +11,13 @@ use std::marker::PhantomData;
 
 use bucket_core::{
     protocol::{filter::Filter, query::Query},
-    schema::spec::BucketSpec,
     server::{call::span, target::OwnedTarget},
-    value::unreadable::OnUnreadable,
 };
-use mongodb::ClientSession;
 
 pub(crate) use self::stream::ItemForm;
 pub(crate) use self::{
     list::ItemList,
-    place::{ReadPlace, RowSource, resume, rows},
+    place::{ReadPlace, RowSource, resume},
 };
 pub use self::{
     page::{ItemPage, PageOfItems, PagePlace},
@@ -32,7 +29,7 @@ use crate::{
     call::Call,
     read::{
         part::{PartOf, Whole},
-        settings::{read_settings, session_setting, unreadable_setting},
+        settings::{DocumentSettings, stream_settings},
     },
 };
 
@@ -108,29 +105,24 @@ impl<T: Bucket> Buckets<T> {
 pub struct Items<'s, T, F = Whole<T>> {
     list: ItemList,
     after: Option<ItemToken>,
-    session: Option<&'s mut ClientSession>,
-    on_unreadable: Option<OnUnreadable<'s>>,
+    read: DocumentSettings<'s>,
     form: PhantomData<fn() -> (T, F)>,
 }
 
 impl<'s, T: Bucket> Items<'s, T> {
     fn new(target: OwnedTarget) -> Self {
         let list = ItemList {
-            spec: Self::SPEC,
+            spec: const { &T::SPEC },
             target,
             query: Query::everything(),
         };
         Self {
             list,
             after: None,
-            session: None,
-            on_unreadable: None,
+            read: DocumentSettings::default(),
             form: PhantomData,
         }
     }
-
-    /// The spec as a `static`: in generic code, promotion alone does not provide one.
-    const SPEC: &'static BucketSpec = &T::SPEC;
 
     /// Has the server send only some fields of the items: those of a struct that derives [`Part`].
     ///
@@ -141,8 +133,7 @@ impl<'s, T: Bucket> Items<'s, T> {
         Items {
             list: self.list,
             after: self.after,
-            session: self.session,
-            on_unreadable: self.on_unreadable,
+            read: self.read,
             form: PhantomData,
         }
     }
@@ -207,13 +198,8 @@ impl<'s, T: Bucket, F> Items<'s, T, F> {
         self
     }
 
-    read_settings!(|reads| reads.list.target.server);
-
-    session_setting! {
-        /// Reads in this session, which the stream borrows.
-    }
-
-    unreadable_setting! {
+    stream_settings! {
+        |items| items.read,
         /// Skips the items that the struct cannot read, and calls the closure for each: other
         /// programs may have written them, or an earlier version of the struct. Without it, the
         /// first such item ends the stream with an error. They count for [`skip`](Self::skip) and

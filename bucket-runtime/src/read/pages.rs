@@ -2,19 +2,15 @@
 
 use std::marker::PhantomData;
 
-use bucket_core::{
-    protocol::{command::holds_items, range::Range},
-    value::unreadable::OnUnreadable,
-};
+use bucket_core::protocol::{command::holds_items, range::Range};
 use futures_util::stream::try_unfold;
-use mongodb::ClientSession;
 
 use crate::{
     Bucket, Buckets, KeyRef, Result,
     read::{
         page::Page,
         reader::Reader,
-        settings::{read_settings, session_setting, unreadable_setting},
+        settings::{DocumentSettings, stream_settings},
         stream::ReadStream,
     },
 };
@@ -25,8 +21,7 @@ impl<T: Bucket> Buckets<T> {
     pub fn pages(&self, key: KeyRef<'_, T>) -> Pages<'static, T> {
         Pages {
             reader: self.reader(key),
-            session: None,
-            on_unreadable: None,
+            read: DocumentSettings::default(),
             skip_empty: false,
             item: PhantomData,
         }
@@ -38,20 +33,14 @@ impl<T: Bucket> Buckets<T> {
 #[must_use = "nothing is read until this is awaited"]
 pub struct Pages<'s, T> {
     reader: Reader,
-    session: Option<&'s mut ClientSession>,
-    on_unreadable: Option<OnUnreadable<'s>>,
+    read: DocumentSettings<'s>,
     skip_empty: bool,
     item: PhantomData<fn() -> T>,
 }
 
 impl<'s, T: Bucket> Pages<'s, T> {
-    read_settings!(|reads| reads.reader.server);
-
-    session_setting! {
-        /// Reads in this session, which the stream borrows.
-    }
-
-    unreadable_setting! {
+    stream_settings! {
+        |pages| pages.read,
         /// Skips the items that cannot be read and calls the closure for each, as
         /// [`Items::skip_unreadable`](crate::action::Items::skip_unreadable) does. The stream
         /// borrows the closure's borrows.
@@ -75,12 +64,13 @@ impl<'s, T: Bucket> Pages<'s, T> {
         self
     }
 
-    pub(crate) async fn execute(self) -> Result<ReadStream<'s, Page<T>>> {
+    pub(crate) async fn execute(mut self) -> Result<ReadStream<'s, Page<T>>> {
+        self.read.apply_to(&mut self.reader.server);
         let mut all = self.reader.scope.all();
         all.extend(self.skip_empty.then(|| holds_items(T::SPEC.items)));
         let all = self.reader.target().find(all, Range::oldest_first());
-        let rows = all.cursor(self.session).await?;
-        let state = (rows, self.reader.scope, self.on_unreadable);
+        let rows = all.cursor(self.read.session).await?;
+        let state = (rows, self.reader.scope, self.read.more.0);
         let pages = try_unfold(state, async |(mut rows, scope, mut on_unreadable)| {
             let page = Page::next(&mut rows, &scope, on_unreadable.as_mut()).await?;
             Ok(page.map(|page| (page, (rows, scope, on_unreadable))))

@@ -39,10 +39,7 @@ impl<T: Bucket, P: Part<Of = T>> OfElement<T> for PartOf<P> {
             return Err(not_a_document(element));
         }
         let copy = |at: usize, place: &mut dyn Any| key.copy(at, place);
-        let key: Option<CopyKey<'_>> = Some((T::SPEC.key, &copy));
-        let read = read(element.value, key);
-        read.map(Self)
-            .map_err(|error| DriverError::custom(error.to_string()))
+        read(element.value, Some((T::SPEC.key, &copy))).map(Self)
     }
 }
 
@@ -54,7 +51,8 @@ impl<'de, P: Part> Deserialize<'de> for StoredPart<P> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let document = <&RawDocument>::deserialize(deserializer)?;
         let part = read(document.as_bytes(), None);
-        part.map(Self).map_err(D::Error::custom)
+        part.map(Self)
+            .map_err(|error| D::Error::custom(bytes::reason(&error)))
     }
 }
 
@@ -62,9 +60,11 @@ impl<'de, P: Part> Deserialize<'de> for StoredPart<P> {
 /// its type.
 type CopyKey<'r> = (&'static [KeyName], &'r dyn Fn(usize, &mut dyn Any));
 
-fn read<P: Part>(document: &[u8], key: Option<CopyKey<'_>>) -> Result<P, Error> {
-    let fields = RawFields::of(document).map_err(malformed)?;
-    P::read(&PartReader { fields, key })
+/// Reads a part of a document.
+pub(crate) fn read<P: Part>(document: &[u8], key: Option<CopyKey<'_>>) -> Result<P, DriverError> {
+    let fields = RawFields::of(document).map_err(malformed);
+    let part = fields.and_then(|fields| P::read(&PartReader { fields, key }));
+    part.map_err(|error| DriverError::custom(error.to_string()))
 }
 
 fn malformed(Malformed: Malformed) -> Error {

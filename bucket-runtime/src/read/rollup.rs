@@ -14,17 +14,14 @@ use bucket_core::{
         rollup::{Totals, totals},
     },
 };
-use mongodb::{
-    ClientSession,
-    bson::{Bson, DateTime, Document, doc},
-};
+use mongodb::bson::{Bson, DateTime, Document, doc};
 
 pub use self::series::{RollupSeries, WindowRollup};
 use crate::{
     Bucket, Buckets, KeyRef, Result, Windowed,
     read::{
         rollup::typed::Rollup,
-        settings::{read_settings, session_setting},
+        settings::{ReadSettings, read_settings},
     },
 };
 
@@ -70,7 +67,7 @@ impl<T: Bucket> Buckets<T> {
             target: self.target_of_all(),
             windows: WindowRange::default(),
             query: Query::everything(),
-            session: None,
+            read: ReadSettings::default(),
             item: PhantomData,
         }
     }
@@ -82,7 +79,7 @@ pub struct ReadRollup<'s, T> {
     target: OwnedTarget,
     windows: WindowRange,
     query: Query,
-    session: Option<&'s mut ClientSession>,
+    read: ReadSettings<'s>,
     item: PhantomData<fn() -> T>,
 }
 
@@ -135,16 +132,13 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
         self
     }
 
-    read_settings!(|reads| reads.target.server);
+    read_settings!(|rollup| rollup.read);
 
-    session_setting! {
-        /// Reads in this session.
-    }
-
-    pub(crate) async fn execute(self) -> Result<Rollup<T>> {
+    pub(crate) async fn execute(mut self) -> Result<Rollup<T>> {
+        self.read.apply_to(&mut self.target.server);
         let target = self.target.borrow();
         let added_up = target.pipeline(self.pipeline(Bson::Null)?);
-        let rollup = match added_up.first(self.session).await? {
+        let rollup = match added_up.first(self.read.session).await? {
             Some(row) => read_rollup(&row),
             None => Rollup::empty(),
         };

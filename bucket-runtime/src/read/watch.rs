@@ -157,39 +157,62 @@ impl<I: Send + 'static> Watch<I> {
         let watched = self.watched?;
         let resume = after.as_ref().and_then(WatchToken::resume_token);
         let events = target.borrow().watch(&watched, resume).await?;
-        let read_new = self.read_new;
-        let follower = Follower { events, read_new };
         let token = match after {
             Some(token) => token,
-            None => follower.known_token(follower.events.token())?,
+            None => known_token(&events, events.token())?,
         };
-        let events = try_unfold(follower, async |mut follower| {
-            let news = follower.next().await?;
-            Ok(Some((news, follower)))
+        let follower = Follower {
+            events,
+            read_new: self.read_new,
+            items: Vec::new().into_iter(),
+            token: token.clone(),
+            end: token.clone(),
+        };
+        let steps = try_unfold(follower, async |mut follower| {
+            let item = follower.advance().await?;
+            Ok(Some(((item, follower.token.clone()), follower)))
         });
         Ok(WatchStream {
-            events: events.boxed(),
-            items: Vec::new().into_iter(),
+            steps: steps.boxed(),
             token,
-            next: None,
         })
     }
-}
-
-/// The new items of an event, and the position after it.
-struct News<I> {
-    items: Vec<I>,
-    after: WatchToken,
 }
 
 /// A watch that has begun.
 struct Follower<I> {
     events: Events,
     read_new: ReadNew<I>,
+    /// The items of the last event that are still to be given.
+    items: IntoIter<I>,
+    /// The position after the last item that was given.
+    token: WatchToken,
+    /// The position after all of these items.
+    end: WatchToken,
 }
 
 impl<I> Follower<I> {
-    async fn next(&mut self) -> Result<News<I>> {
+    /// Gives the next item; `None` if there is none yet, and the position may have advanced.
+    async fn advance(&mut self) -> Result<Option<I>> {
+        if self.items.as_slice().is_empty() {
+            let (mut items, end) = self.receive().await?;
+            if items.is_empty() && self.token.given > 0 {
+                // The event that was resumed in the middle comes later.
+                return Ok(None);
+            }
+            items.drain(..self.token.given.min(items.len()));
+            (self.items, self.end) = (items.into_iter(), end);
+        }
+        let item = self.items.next();
+        self.token.given += usize::from(item.is_some());
+        if self.items.as_slice().is_empty() {
+            self.token.clone_from(&self.end);
+        }
+        Ok(item)
+    }
+
+    /// The new items of the next event, and the position after it.
+    async fn receive(&mut self) -> Result<(Vec<I>, WatchToken)> {
         let event = match self.events.next_event().await {
             // The driver resumes after the errors that the server labels so. From 9.0 on an
             // election may also end with this one.
@@ -199,35 +222,29 @@ impl<I> Follower<I> {
             }
             event => event?,
         };
+        let dropped = || self.events.target().error(Kind::Dropped);
         let Some(event) = event else {
             if !self.events.is_alive() {
-                return Err(self.dropped());
+                return Err(dropped());
             }
             // The position advances with time even if nothing happens to the key. Otherwise it
             // would fall behind everything that the oplog holds.
-            return Ok(News {
-                items: Vec::new(),
-                after: self.known_token(self.events.token())?,
-            });
+            return Ok((Vec::new(), known_token(&self.events, self.events.token())?));
         };
         match event.operation() {
-            "invalidate" | "drop" | "rename" | "dropDatabase" => Err(self.dropped()),
-            _ => Ok(News {
-                after: self.known_token(Some(event.token.clone()))?,
-                items: (self.read_new)(self.events.target(), &event)?,
-            }),
+            "invalidate" | "drop" | "rename" | "dropDatabase" => Err(dropped()),
+            _ => {
+                let end = known_token(&self.events, Some(event.token.clone()))?;
+                Ok(((self.read_new)(self.events.target(), &event)?, end))
+            }
         }
     }
+}
 
-    /// The server's token as ours; an error if this library does not know its form.
-    fn known_token(&self, token: Option<ResumeToken>) -> Result<WatchToken> {
-        let token = token.as_ref().and_then(WatchToken::after);
-        token.ok_or_else(|| self.events.target().error(Kind::Driver))
-    }
-
-    fn dropped(&self) -> crate::Error {
-        self.events.target().error(Kind::Dropped)
-    }
+/// The server's token as ours; an error if this library does not know its form.
+fn known_token(events: &Events, token: Option<ResumeToken>) -> Result<WatchToken> {
+    let token = token.as_ref().and_then(WatchToken::after);
+    token.ok_or_else(|| events.target().error(Kind::Driver))
 }
 
 fn is_election(error: &DriverError) -> bool {
@@ -242,11 +259,9 @@ fn is_election(error: &DriverError) -> bool {
 /// renamed, [`is_history_lost`](crate::Error::is_history_lost),
 /// [`is_deserialize`](crate::Error::is_deserialize), or the driver's.
 pub struct WatchStream<T> {
-    events: BoxStream<'static, Result<News<T>>>,
-    items: IntoIter<T>,
+    /// Items, or nothing where only the position advances, each with the position after it.
+    steps: BoxStream<'static, Result<(Option<T>, WatchToken)>>,
     token: WatchToken,
-    /// The position after all of these items.
-    next: Option<WatchToken>,
 }
 
 impl<T> WatchStream<T> {
@@ -256,49 +271,22 @@ impl<T> WatchStream<T> {
     pub fn token(&self) -> &WatchToken {
         &self.token
     }
-
-    fn receive(&mut self, news: News<T>) {
-        let News { mut items, after } = news;
-        if items.is_empty() && self.token.given > 0 {
-            // The event that was resumed in the middle comes later.
-            return;
-        }
-        items.drain(..self.token.given.min(items.len()));
-        if items.is_empty() {
-            self.token = after;
-        } else {
-            self.items = items.into_iter();
-            self.next = Some(after);
-        }
-    }
-
-    fn hand_out(&mut self) -> Option<T> {
-        let item = self.items.next()?;
-        self.token.given += 1;
-        if self.items.as_slice().is_empty()
-            && let Some(next) = self.next.take()
-        {
-            self.token = next;
-        }
-        Some(item)
-    }
 }
-
-// Items are moved out of the event; nothing is ever pinned in place.
-impl<T> Unpin for WatchStream<T> {}
 
 impl<T> Stream for WatchStream<T> {
     type Item = Result<T>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
-            if let Some(item) = self.hand_out() {
-                return Poll::Ready(Some(Ok(item)));
-            }
-            match ready!(self.events.poll_next_unpin(cx)) {
-                Some(Ok(news)) => self.receive(news),
-                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
-                None => return Poll::Ready(None),
+            match ready!(self.steps.poll_next_unpin(cx)).transpose() {
+                Ok(Some((item, token))) => {
+                    self.token = token;
+                    if let Some(item) = item {
+                        return Poll::Ready(Some(Ok(item)));
+                    }
+                }
+                Ok(None) => return Poll::Ready(None),
+                Err(error) => return Poll::Ready(Some(Err(error))),
             }
         }
     }

@@ -1,16 +1,17 @@
 //! The extras of a parent, one document after the other.
 
+use std::marker::PhantomData;
+
 use bucket_core::protocol::query::Query;
 use futures_util::stream::{empty, try_unfold};
 
-use super::{
-    item_form::ParentItemForm,
-    parent_read::{ParentRead, parent_read_settings},
-};
+use super::item_form::ParentItemForm;
 use crate::{
     Result,
-    outlier::{IdRef, Outlier, Outliers, extra::ExtraItem},
+    outlier::{IdRef, Outlier, Outliers, extra::ExtraItem, parent_handle::ParentHandle},
     read::{
+        part::Whole,
+        settings::{DocumentSettings, stream_settings},
         stored_bucket::{StoredBucket, next_bucket},
         stream::ReadStream,
     },
@@ -19,31 +20,43 @@ use crate::{
 impl<T: Outlier> Outliers<T> {
     /// The extras as a stream, one document after the other. It does not read the parent.
     pub fn extras(&self, id: IdRef<'_, T>) -> Extras<'static, T> {
-        Extras(ParentRead::new(self.parent(id)), false)
+        Extras {
+            parent: self.parent(id),
+            newest_first: false,
+            read: DocumentSettings::default(),
+            item: PhantomData,
+        }
     }
 }
 
 /// Builder of a read of all extras of a parent: await it; see
 /// [`Outliers::extras`](crate::Outliers::extras).
 #[must_use = "nothing is read until this is awaited"]
-pub struct Extras<'s, T>(ParentRead<'s, T>, bool);
+pub struct Extras<'s, T> {
+    parent: ParentHandle,
+    newest_first: bool,
+    read: DocumentSettings<'s>,
+    item: PhantomData<fn() -> T>,
+}
 
 impl<'s, T: Outlier> Extras<'s, T> {
     /// Returns the documents in reverse order, the last one first. The items of each stay in the
     /// order in which they were stored.
     pub fn newest_first(mut self) -> Self {
-        self.1 = true;
+        self.newest_first = true;
         self
     }
 
-    parent_read_settings! {
+    stream_settings! {
+        |extras| extras.read,
         /// Leaves out the items that cannot be read, and tells of each, as
         /// [`ParentItems::skip_unreadable`](crate::action::ParentItems::skip_unreadable) does. The
         /// stream borrows what the closure does.
     }
 
     pub(crate) async fn execute(self) -> Result<ReadStream<'s, ExtrasBucket<T::Item>>> {
-        open_extras(self.0, self.1).await
+        let parent = self.parent.read_with(&self.read);
+        open_extras::<Whole<T>>(parent, self.read, self.newest_first).await
     }
 }
 
@@ -59,30 +72,27 @@ pub struct ExtrasBucket<I> {
 
 /// Reads a parent, and opens the stream of its extras.
 pub(super) async fn get_with_extras<'s, F: ParentItemForm>(
-    mut read: ParentRead<'s, F::Of, F>,
+    parent: ParentHandle,
+    mut settings: DocumentSettings<'s>,
     newest_first: bool,
 ) -> Result<Option<(F::Document, ReadStream<'s, ExtrasBucket<F::Item>>)>> {
-    let Some(parent) = read.get().await? else {
+    let parent = parent.read_with(&settings);
+    let Some(found) = parent.get::<F>(&mut settings).await? else {
         return Ok(None);
     };
-    let extras = match parent.has_extras {
-        true => open_extras(read, newest_first).await?,
+    let extras = match found.has_extras {
+        true => open_extras::<F>(parent, settings, newest_first).await?,
         false => ReadStream::new(empty()),
     };
-    Ok(Some((parent.document, extras)))
+    Ok(Some((found.document, extras)))
 }
 
 /// Opens the stream of a parent's extras.
 async fn open_extras<'s, F: ParentItemForm>(
-    read: ParentRead<'s, F::Of, F>,
+    parent: ParentHandle,
+    settings: DocumentSettings<'s>,
     newest_first: bool,
 ) -> Result<ReadStream<'s, ExtrasBucket<F::Item>>> {
-    let ParentRead {
-        parent,
-        session,
-        on_unreadable,
-        ..
-    } = read;
     let query = Query {
         newest_first,
         names: F::names(),
@@ -91,7 +101,11 @@ async fn open_extras<'s, F: ParentItemForm>(
     let scope = &parent.scope.extras;
     let extras = parent.extras();
     let extras = extras.find(scope.all(), query.bucket_range(scope.spec));
-    let state = (extras.cursor(session).await?, parent, on_unreadable);
+    let state = (
+        extras.cursor(settings.session).await?,
+        parent,
+        settings.more.0,
+    );
     let extras = try_unfold(state, async |(mut rows, parent, mut on_unreadable)| {
         let on_item = on_unreadable.as_mut();
         let next = next_bucket::<ExtraItem<F::Of>, F::StoredItem>(&mut rows, on_item);

@@ -2,9 +2,9 @@
 
 use std::marker::PhantomData;
 
-use bucket_core::{protocol::range::Range, server::Server, value::unreadable::OnUnreadable};
+use bucket_core::{protocol::range::Range, server::Server};
 use futures_util::stream::{empty, try_unfold};
-use mongodb::{ClientSession, bson::Document};
+use mongodb::bson::Document;
 
 use super::{
     filter::ParentFilter,
@@ -15,7 +15,7 @@ use crate::{
     outlier::{Outlier, Outliers},
     read::{
         part::{PartOf, Whole},
-        settings::{read_settings, session_setting, unreadable_setting},
+        settings::{DocumentSettings, stream_settings},
         stream::ReadStream,
     },
 };
@@ -51,8 +51,7 @@ impl<T: Outlier> Outliers<T> {
             parents: self.collections.parents.clone(),
             filter: filter.into_document(),
             range: Range::unordered(),
-            session: None,
-            on_unreadable: None,
+            read: DocumentSettings::default(),
             form: PhantomData,
         }
     }
@@ -65,8 +64,7 @@ pub struct Find<'s, T, F = Whole<T>> {
     parents: Server,
     filter: Document,
     range: Range,
-    session: Option<&'s mut ClientSession>,
-    on_unreadable: Option<OnUnreadable<'s>>,
+    read: DocumentSettings<'s>,
     form: PhantomData<fn() -> (T, F)>,
 }
 
@@ -96,8 +94,7 @@ impl<'s, T: Outlier> Find<'s, T> {
             parents: self.parents,
             filter: self.filter,
             range: self.range,
-            session: self.session,
-            on_unreadable: self.on_unreadable,
+            read: self.read,
             form: PhantomData,
         }
     }
@@ -122,13 +119,8 @@ impl<'s, T: Outlier, F> Find<'s, T, F> {
         self
     }
 
-    read_settings!(|call| call.parents);
-
-    session_setting! {
-        /// Reads in this session, which the stream borrows.
-    }
-
-    unreadable_setting! {
+    stream_settings! {
+        |find| find.read,
         /// Leaves out the items that cannot be read, and whole parents where something else in them
         /// cannot, and tells of each. Without it, the first one ends the stream with its error. The
         /// stream borrows what the closure does. They count for [`skip`](Self::skip) and
@@ -137,7 +129,8 @@ impl<'s, T: Outlier, F> Find<'s, T, F> {
 }
 
 impl<'s, T: Outlier, F: ParentForm<Of = T>> Find<'s, T, F> {
-    pub(crate) async fn execute(self) -> Result<ReadStream<'s, Parent<F::Document>>> {
+    pub(crate) async fn execute(mut self) -> Result<ReadStream<'s, Parent<F::Document>>> {
+        self.read.apply_to(&mut self.parents);
         // For the server, 0 is no limit.
         if self.range.limit == Some(0) {
             return Ok(ReadStream::new(empty()));
@@ -147,7 +140,7 @@ impl<'s, T: Outlier, F: ParentForm<Of = T>> Find<'s, T, F> {
             ..self.range
         };
         let found = self.parents.target().find(self.filter, range);
-        let state = (found.cursor(self.session).await?, self.on_unreadable);
+        let state = (found.cursor(self.read.session).await?, self.read.more.0);
         let parents = try_unfold(state, async |(mut rows, mut on_unreadable)| {
             loop {
                 match next_parent::<F>(&mut rows, on_unreadable.as_mut()).await {

@@ -1,13 +1,15 @@
 //! Finds an item of a parent.
 
-use bucket_core::protocol::filter::Filter;
+use bucket_core::{
+    protocol::{filter::Filter, query::Query},
+    server::{call::span, read::cursor::id_of},
+};
 use mongodb::bson::Bson;
 
-use super::items::ParentItems;
+use super::rows::ParentRows;
 use crate::{
-    Result,
     outlier::{IdRef, Outlier, Outliers},
-    read::settings::{read_settings, session_setting},
+    read::settings::Read,
 };
 
 impl<T: Outlier> Outliers<T> {
@@ -35,8 +37,29 @@ impl<T: Outlier> Outliers<T> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn find_item(&self, id: IdRef<'_, T>, filter: Filter<T::Item>) -> FindItem<'static, T> {
-        FindItem(self.items(id).filter(filter).limit(1))
+    pub fn find_item<'s>(
+        &self,
+        id: IdRef<'_, T>,
+        filter: Filter<T::Item>,
+    ) -> Read<'s, Option<FoundItem<T::Item>>> {
+        let parent = self.parent(id);
+        let query = Query {
+            limit: Some(1),
+            ..Query::of(filter)
+        };
+        Read::new(span!(find_item), move |settings| async move {
+            let parent = parent.read_with(&settings);
+            let mut rows = ParentRows::start(parent, query, settings.session, None, None).await?;
+            let Some(row) = rows.next().await? else {
+                return Ok(None);
+            };
+            let item = rows.read(&row)?;
+            Ok(item.map(|item| FoundItem {
+                item,
+                extras_id: (!rows.section.is_own()).then(|| id_of(&row)),
+                index: rows.number_of(&row),
+            }))
+        })
     }
 }
 
@@ -50,38 +73,4 @@ pub struct FoundItem<I> {
     pub extras_id: Option<Bson>,
     /// The number of items before it in that document.
     pub index: u32,
-}
-
-/// Builder of a search for an item: await it; see
-/// [`Outliers::find_item`](crate::Outliers::find_item).
-#[must_use = "an item is searched when this is awaited"]
-pub struct FindItem<'s, T>(ParentItems<'s, T>);
-
-impl<'s, T: Outlier> FindItem<'s, T> {
-    read_settings!(
-        |call| call.0.0.parent.collections.parents,
-        call.0.0.parent.collections.extras.server
-    );
-
-    session_setting! {
-        /// Reads in this session.
-        |call| call.0.0.session
-    }
-
-    pub(crate) async fn execute(self) -> Result<Option<FoundItem<T::Item>>> {
-        let mut rows = self.0.rows(None).await?;
-        let Some(row) = rows.next().await? else {
-            return Ok(None);
-        };
-        let Some(item) = rows.read(&row)? else {
-            return Ok(None);
-        };
-        let id = row.get("_id").ok().flatten();
-        let id = id.filter(|_| !rows.section.is_own());
-        Ok(Some(FoundItem {
-            item,
-            extras_id: id.and_then(|id| Bson::try_from(id).ok()),
-            index: rows.number_of(&row),
-        }))
-    }
 }

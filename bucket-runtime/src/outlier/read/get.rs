@@ -1,12 +1,12 @@
-//! Single parents, as they are stored.
+//! Single parents, as they are stored, and with all of their items.
 
-use super::{
-    parent::Parent,
-    parent_read::{ParentRead, parent_read_settings},
-};
+use bucket_core::server::call::span;
+use futures_util::TryStreamExt;
+
+use super::{extras::get_with_extras, parent::Parent};
 use crate::{
-    Result,
     outlier::{IdRef, Outlier, Outliers},
+    read::{part::Whole, settings::ReadDocument},
 };
 
 impl<T: Outlier> Outliers<T> {
@@ -25,22 +25,27 @@ impl<T: Outlier> Outliers<T> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn get(&self, id: IdRef<'_, T>) -> Get<'static, T> {
-        Get(ParentRead::new(self.parent(id)))
-    }
-}
-
-/// Builder of a read of one parent: await it; see [`Outliers::get`](crate::Outliers::get).
-#[must_use = "a parent is read when this is awaited"]
-pub struct Get<'s, T>(ParentRead<'s, T>);
-
-impl<'s, T: Outlier> Get<'s, T> {
-    parent_read_settings! {
-        /// Leaves out the items of the parent that cannot be read, and tells of each, as
-        /// [`ParentItems::skip_unreadable`](crate::action::ParentItems::skip_unreadable) does.
+    pub fn get<'s>(&self, id: IdRef<'_, T>) -> ReadDocument<'s, Option<Parent<T>>> {
+        let parent = self.parent(id);
+        ReadDocument::new(span!(get), move |mut settings| async move {
+            let parent = parent.read_with(&settings);
+            parent.get::<Whole<T>>(&mut settings).await
+        })
     }
 
-    pub(crate) async fn execute(mut self) -> Result<Option<Parent<T>>> {
-        self.0.get().await
+    /// The parent with all of its items joined, in memory. One round trip if it has no extras. To
+    /// read many items, take [`items`](Self::items).
+    pub fn get_all<'s>(&self, id: IdRef<'_, T>) -> ReadDocument<'s, Option<T>> {
+        let parent = self.parent(id);
+        ReadDocument::new(span!(get_all), move |settings| async move {
+            let found = get_with_extras::<Whole<T>>(parent, settings, false).await?;
+            let Some((mut document, mut extras)) = found else {
+                return Ok(None);
+            };
+            while let Some(bucket) = extras.try_next().await? {
+                document.items_mut().extend(bucket.items);
+            }
+            Ok(Some(document))
+        })
     }
 }

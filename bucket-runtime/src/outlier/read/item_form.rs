@@ -13,10 +13,7 @@ use mongodb::{
     bson::{Document, RawDocument},
     error::Error as DriverError,
 };
-use serde::{
-    Deserialize, Deserializer,
-    de::{DeserializeOwned, Error as _},
-};
+use serde::de::DeserializeOwned;
 
 use super::{
     parent::ParentForm,
@@ -68,14 +65,10 @@ impl<T: Outlier> ParentItemForm for Whole<T> {
 
 /// The form of a read that gives parts of a parent's items.
 #[derive(Debug)]
-pub struct PartsOfItems<T, P> {
-    parts: Vec<P>,
-    of: PhantomData<fn() -> T>,
-}
+pub struct PartsOfItems<T, P>(PhantomData<fn() -> (T, P)>);
 
 impl<T: Outlier, P: Part> ParentForm for PartsOfItems<T, P> {
     type Of = T;
-    type Stored = Self;
     type Document = Vec<P>;
 
     fn projection() -> Option<Document> {
@@ -85,8 +78,15 @@ impl<T: Outlier, P: Part> ParentForm for PartsOfItems<T, P> {
         Some(each_one(paths.iter().map(String::as_str)))
     }
 
-    fn document(stored: Self) -> Vec<P> {
-        stored.parts
+    fn read(row: &RawDocument) -> Result<Vec<P>, DriverError> {
+        let (parts, unreadable) = sift_parts::<T, P>(row);
+        match unreadable.first() {
+            None => parts,
+            Some(Unreadable { place, error }) => {
+                let (items, reason) = (T::SPEC.items, bytes::reason(error));
+                Err(DriverError::custom(format!("{items}.{place}: {reason}")))
+            }
+        }
     }
 
     fn sift(row: &RawDocument) -> Option<SiftedParent<Vec<P>>> {
@@ -109,24 +109,6 @@ impl<T: Outlier, P: Part> ParentItemForm for PartsOfItems<T, P> {
 
     fn item(stored: StoredPart<P>) -> P {
         stored.0
-    }
-}
-
-impl<'de, T: Outlier, P: Part> Deserialize<'de> for PartsOfItems<T, P> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let row = <&RawDocument>::deserialize(deserializer)?;
-        let (parts, unreadable) = sift_parts::<T, P>(row);
-        let parts = parts.map_err(D::Error::custom)?;
-        match unreadable.first() {
-            None => Ok(Self {
-                parts,
-                of: PhantomData,
-            }),
-            Some(Unreadable { place, error }) => {
-                let (items, reason) = (T::SPEC.items, bytes::reason(error));
-                Err(D::Error::custom(format!("{items}.{place}: {reason}")))
-            }
-        }
     }
 }
 

@@ -1,23 +1,27 @@
 //! Streams of the items of one parent.
 
+use std::marker::PhantomData;
+
 use bucket_core::{
     protocol::{filter::Filter, query::Query},
     server::call::span,
 };
+use futures_util::stream::{StreamExt, TryStreamExt, empty, iter, try_unfold};
 
 use super::{
+    extras::get_with_extras,
     item_form::{ParentItemForm, PartsOfItems},
-    parent_read::{ParentRead, parent_read_settings},
     rows::ParentRows,
-    stream::ParentItemStream,
 };
 use crate::{
     Part, Result,
     call::Call,
-    outlier::{IdRef, Outlier, Outliers},
+    outlier::{IdRef, Outlier, Outliers, parent_handle::ParentHandle},
     read::{
         items::{ItemPage, ItemToken, PageOfItems, PagePlace},
         part::Whole,
+        settings::{DocumentSettings, stream_settings},
+        stream::ReadStream,
     },
 };
 
@@ -39,7 +43,12 @@ impl<T: Outlier> Outliers<T> {
     /// # }
     /// ```
     pub fn items(&self, id: IdRef<'_, T>) -> ParentItems<'static, T> {
-        ParentItems(ParentRead::new(self.parent(id)), Query::everything())
+        ParentItems {
+            parent: self.parent(id),
+            query: Query::everything(),
+            read: DocumentSettings::default(),
+            form: PhantomData,
+        }
     }
 }
 
@@ -78,7 +87,12 @@ impl<T: Outlier> Outliers<T> {
 /// # }
 /// ```
 #[must_use = "nothing is read until this is awaited"]
-pub struct ParentItems<'s, T, F = Whole<T>>(pub(super) ParentRead<'s, T, F>, pub(super) Query);
+pub struct ParentItems<'s, T, F = Whole<T>> {
+    parent: ParentHandle,
+    query: Query,
+    read: DocumentSettings<'s>,
+    form: PhantomData<fn() -> (T, F)>,
+}
 
 impl<'s, T: Outlier> ParentItems<'s, T> {
     /// Has the server send only some fields of the items, which are structs: those of a struct that
@@ -109,7 +123,12 @@ impl<'s, T: Outlier> ParentItems<'s, T> {
     /// # }
     /// ```
     pub fn parts<P: Part<Of = T::Item>>(self) -> ParentItems<'s, T, PartsOfItems<T, P>> {
-        ParentItems(self.0.in_form(), self.1)
+        ParentItems {
+            parent: self.parent,
+            query: self.query,
+            read: self.read,
+            form: PhantomData,
+        }
     }
 }
 
@@ -133,14 +152,14 @@ impl<'s, T: Outlier, F> ParentItems<'s, T, F> {
     /// # }
     /// ```
     pub fn filter(mut self, filter: Filter<T::Item>) -> Self {
-        self.1.filter = self.1.filter.and(filter.node);
+        self.query.filter = self.query.filter.and(filter.node);
         self
     }
 
     /// Returns the items in reverse order: the last extra first, and the parent's first item last.
     /// That is the order in which they arrived, whatever times they hold.
     pub fn newest_first(mut self) -> Self {
-        self.1.newest_first = true;
+        self.query.newest_first = true;
         self
     }
 
@@ -150,17 +169,18 @@ impl<'s, T: Outlier, F> ParentItems<'s, T, F> {
     /// first, one more round trip counts the extras. For pages far from the start take the tokens
     /// of [`page_of_items`](Self::page_of_items).
     pub fn skip(mut self, items: u64) -> Self {
-        self.1.skip = items;
+        self.query.skip = items;
         self
     }
 
     /// Ends after this many items.
     pub fn limit(mut self, items: u64) -> Self {
-        self.1.limit = Some(items);
+        self.query.limit = Some(items);
         self
     }
 
-    parent_read_settings! {
+    stream_settings! {
+        |items| items.read,
         /// Leaves out the items that cannot be read as [`Outlier::Item`], and calls the closure for
         /// each: other programs may have written them, or an earlier version of the type. Without
         /// it, the first one of the parent is an error before there is a stream, and one of an
@@ -224,9 +244,9 @@ impl<'s, T: Outlier, F: ParentItemForm<Of = T>> ParentItems<'s, T, F> {
 
     async fn page(mut self, limit: u64, place: PagePlace) -> Result<ItemPage<F::Item>> {
         let PagePlace { token, backwards } = place;
-        self.1.newest_first ^= backwards;
+        self.query.newest_first ^= backwards;
         // One more tells whether there are others.
-        self.1.limit = Some(limit.saturating_add(1));
+        self.query.limit = Some(limit.saturating_add(1));
         let mut rows = self.rows(token.as_ref()).await?;
         let mut found = Vec::new();
         for _ in 0..limit {
@@ -242,22 +262,50 @@ impl<'s, T: Outlier, F: ParentItemForm<Of = T>> ParentItems<'s, T, F> {
         Ok(ItemPage::of_read(found, backwards, token, beyond))
     }
 
-    pub(crate) async fn execute(self) -> Result<ParentItemStream<'s, F::Item>> {
-        let Self(_, query) = &self;
-        let takes_all = query.filter.is_everything() && query.skip == 0 && query.limit.is_none();
-        match takes_all {
-            true => ParentItemStream::of_documents(self.0, self.1.newest_first).await,
-            false => {
-                let rows = self.rows(None).await?;
-                Ok(ParentItemStream::of_rows::<F>(rows))
-            }
+    pub(crate) async fn execute(self) -> Result<ReadStream<'s, F::Item>> {
+        let query = &self.query;
+        if query.filter.is_everything() && query.skip == 0 && query.limit.is_none() {
+            return self.of_documents().await;
         }
+        let rows = self.rows(None).await?;
+        Ok(ReadStream::new(try_unfold(rows, async |mut rows| {
+            while let Some(row) = rows.next().await? {
+                if let Some(item) = rows.read(&row)? {
+                    return Ok(Some((F::item(item), rows)));
+                }
+            }
+            Ok(None)
+        })))
+    }
+
+    /// All items, of whole documents: cheaper than single items. Whether there are extras is known
+    /// when the parent has been read, so in reverse order the parent's items wait.
+    async fn of_documents(self) -> Result<ReadStream<'s, F::Item>> {
+        let newest_first = self.query.newest_first;
+        let found = get_with_extras::<F>(self.parent, self.read, newest_first).await?;
+        let Some((parent, extras)) = found else {
+            return Ok(ReadStream::new(empty()));
+        };
+        let in_order = move |mut items: Vec<F::Item>| {
+            if newest_first {
+                items.reverse();
+            }
+            iter(items.into_iter().map(Ok))
+        };
+        let own = in_order(F::own_items(parent));
+        let extras = extras.map_ok(move |bucket| in_order(bucket.items));
+        let extras = extras.try_flatten();
+        Ok(match newest_first {
+            false => ReadStream::new(own.chain(extras)),
+            true => ReadStream::new(extras.chain(own)),
+        })
     }
 
     /// Starts a read of single items.
-    pub(super) async fn rows(self, after: Option<&ItemToken>) -> Result<ParentRows<'s>> {
-        let Self(read, mut query) = self;
+    async fn rows(self, after: Option<&ItemToken>) -> Result<ParentRows<'s>> {
+        let (mut query, read) = (self.query, self.read);
         query.names = F::names();
-        ParentRows::start(read.parent, query, read.session, read.on_unreadable, after).await
+        let parent = self.parent.read_with(&read);
+        ParentRows::start(parent, query, read.session, read.more.0, after).await
     }
 }

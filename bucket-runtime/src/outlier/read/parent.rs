@@ -1,21 +1,26 @@
 //! Parents as a read gives them: whole, or a part of each.
 
 use bucket_core::{
-    protocol::command::each_one,
+    protocol::{command::each_one, range::Range},
     server::read::cursor::DocumentCursor,
     value::{
         bytes,
         unreadable::{OnUnreadable, report},
     },
 };
-use mongodb::bson::{Document, RawDocument};
-use serde::de::DeserializeOwned;
+use mongodb::{
+    bson::{Document, RawDocument},
+    error::Error as DriverError,
+};
 
 use super::unreadable::{SiftedParent, sift};
 use crate::{
     Part, Result,
-    outlier::Outlier,
-    read::part::{PartOf, StoredPart, Whole},
+    outlier::{Outlier, parent_handle::ParentHandle},
+    read::{
+        part::{self, PartOf, Whole},
+        settings::{DocumentSettings, ReadSettings},
+    },
 };
 
 /// A parent as it is stored.
@@ -33,9 +38,6 @@ pub trait ParentForm: 'static {
     /// The struct of the parents.
     type Of: Outlier;
 
-    /// The type that a stored parent is deserialized into.
-    type Stored: DeserializeOwned + Send + 'static;
-
     /// The parent in this form.
     type Document: Send + 'static;
 
@@ -44,8 +46,8 @@ pub trait ParentForm: 'static {
         None
     }
 
-    /// Unwraps what is read.
-    fn document(stored: Self::Stored) -> Self::Document;
+    /// Reads a parent.
+    fn read(row: &RawDocument) -> Result<Self::Document, DriverError>;
 
     /// Reads a parent without its unreadable items, and lists these; `None` if this form has no
     /// items.
@@ -57,11 +59,10 @@ pub trait ParentForm: 'static {
 
 impl<T: Outlier> ParentForm for Whole<T> {
     type Of = T;
-    type Stored = T;
     type Document = T;
 
-    fn document(stored: T) -> T {
-        stored
+    fn read(row: &RawDocument) -> Result<T, DriverError> {
+        bytes::read(row.as_bytes())
     }
 
     fn sift(row: &RawDocument) -> Option<SiftedParent<T>> {
@@ -71,7 +72,6 @@ impl<T: Outlier> ParentForm for Whole<T> {
 
 impl<P: Part<Of: Outlier>> ParentForm for PartOf<P> {
     type Of = P::Of;
-    type Stored = StoredPart<P>;
     type Document = P;
 
     fn projection() -> Option<Document> {
@@ -79,8 +79,32 @@ impl<P: Part<Of: Outlier>> ParentForm for PartOf<P> {
         Some(each_one(names))
     }
 
-    fn document(stored: StoredPart<P>) -> P {
-        stored.0
+    fn read(row: &RawDocument) -> Result<P, DriverError> {
+        part::read(row.as_bytes(), None)
+    }
+}
+
+impl ParentHandle {
+    /// Reads of the parent and its extras, as the settings say.
+    pub(super) fn read_with<M>(mut self, settings: &ReadSettings<'_, M>) -> Self {
+        settings.apply_to(&mut self.collections.parents);
+        settings.apply_to(&mut self.collections.extras.server);
+        self
+    }
+
+    /// Reads the parent itself.
+    pub(super) async fn get<F: ParentForm>(
+        &self,
+        settings: &mut DocumentSettings<'_>,
+    ) -> Result<Option<Parent<F::Document>>> {
+        let range = Range {
+            projection: F::projection(),
+            limit: Some(1),
+            ..Range::unordered()
+        };
+        let found = self.parent().find(self.scope.parent(), range);
+        let mut rows = found.cursor(settings.session.as_deref_mut()).await?;
+        next_parent::<F>(&mut rows, settings.more.0.as_mut()).await
     }
 }
 
@@ -94,8 +118,8 @@ pub(super) async fn next_parent<F: ParentForm>(
         return Ok(None);
     };
     let fail = |error| target.borrow().unreadable_parent(row, error);
-    let document = match bytes::read(row.as_bytes()) {
-        Ok(stored) => F::document(stored),
+    let document = match F::read(row) {
+        Ok(document) => document,
         Err(error) => {
             let sifted = on_unreadable.and_then(|callback| Some((callback, F::sift(row)?)));
             let Some((callback, (document, unreadable))) = sifted else {

@@ -29,7 +29,7 @@ use super::section::{Section, SectionRows};
 use crate::{
     Error, Result,
     outlier::parent_handle::ParentHandle,
-    read::items::{ItemList, ItemToken, ReadPlace, resume, rows},
+    read::items::{ItemList, ItemToken, ReadPlace, RowSource, resume},
 };
 
 /// The rows of a read, in the order of the list.
@@ -222,7 +222,7 @@ impl<'s> ParentRows<'s> {
             };
             let session = self.session.take();
             let source = SectionRows(&self.parent, &self.list, *section);
-            self.cursor = Some(rows(&source, &query, None, session).await?);
+            self.cursor = Some(source.rows(&query, None, session).await?);
             return Ok(true);
         }
         Ok(false)

@@ -6,12 +6,13 @@
 //! bucket half finds the place of a token.
 
 use bucket_core::{
-    protocol::query::{Query, QueryStart, WholeRead},
-    server::target::Target,
+    protocol::query::{Query, QueryStart},
+    server::read::cursor::DocumentCursor,
 };
-use mongodb::bson::Document;
+use mongodb::ClientSession;
 
 use crate::{
+    Result,
     outlier::{command::OwnItems, parent_handle::ParentHandle},
     read::items::{ItemList, RowSource},
 };
@@ -55,36 +56,20 @@ impl RowSource for SectionRows<'_> {
         self.1
     }
 
-    fn target(&self) -> Target<'_> {
-        match self.2 {
-            Section::Extras => self.1.target(),
-            _ => self.0.parent(),
-        }
-    }
-
-    fn whole(&self, query: &Query, start: Option<&QueryStart>) -> Option<WholeRead> {
-        match self.own_items(start) {
-            None => self.1.whole(query, start),
-            Some(asked) => self.0.scope.whole_parent(query, asked),
-        }
-    }
-
-    fn unwound(&self, query: &Query, start: Option<&QueryStart>) -> Vec<Document> {
-        match self.own_items(start) {
-            None => self.1.unwound(query, start),
-            Some(asked) => self.0.scope.own_items(query, asked),
-        }
-    }
-}
-
-impl SectionRows<'_> {
-    /// Which of the parent's own items are asked for, unless the section is the extras.
-    fn own_items(&self, start: Option<&QueryStart>) -> Option<OwnItems> {
+    async fn rows<'s>(
+        &self,
+        query: &Query,
+        start: Option<&QueryStart>,
+        session: Option<&'s mut ClientSession>,
+    ) -> Result<DocumentCursor<'s>> {
         let at = start.and_then(|start| start.at);
-        match self.2 {
-            Section::Extras => None,
-            Section::OwnUnlessFlagged => Some(OwnItems::UnlessFlagged),
-            Section::Own => Some(at.map_or(OwnItems::All, OwnItems::From)),
-        }
+        let asked = match self.2 {
+            Section::Extras => return self.1.rows(query, start, session).await,
+            Section::OwnUnlessFlagged => OwnItems::UnlessFlagged,
+            Section::Own => at.map_or(OwnItems::All, OwnItems::From),
+        };
+        let whole = self.0.scope.whole_parent(query, asked);
+        let unwound = || self.0.scope.own_items(query, asked);
+        self.0.parent().items(whole, unwound, session).await
     }
 }

@@ -4,15 +4,18 @@ use std::ops::Range;
 
 use bucket_core::{
     error::Kind,
-    protocol::query::{ItemPosition, MAX_NEIGHBOURS, Query, QueryStart, WholeRead},
+    protocol::query::{ItemPosition, MAX_NEIGHBOURS, Query, QueryStart},
     schema::spec::BucketSpec,
-    server::target::{OwnedTarget, Target},
+    server::{read::cursor::DocumentCursor, target::OwnedTarget},
     value::{
         fingerprint::{fingerprint, of_elements},
         number::whole_in,
     },
 };
-use mongodb::bson::{Document, RawDocument, doc};
+use mongodb::{
+    ClientSession,
+    bson::{RawDocument, doc},
+};
 
 use super::{place::RowSource, token::ItemToken};
 use crate::Result;
@@ -98,15 +101,15 @@ impl RowSource for ItemList {
         self
     }
 
-    fn target(&self) -> Target<'_> {
-        self.target.borrow()
-    }
-
-    fn whole(&self, query: &Query, start: Option<&QueryStart>) -> Option<WholeRead> {
-        query.whole_buckets(self.spec, self.target.scope.as_ref(), start)
-    }
-
-    fn unwound(&self, query: &Query, start: Option<&QueryStart>) -> Vec<Document> {
-        query.pipeline(self.spec, self.target.scope.as_ref(), start)
+    async fn rows<'s>(
+        &self,
+        query: &Query,
+        start: Option<&QueryStart>,
+        session: Option<&'s mut ClientSession>,
+    ) -> Result<DocumentCursor<'s>> {
+        let (spec, scope) = (self.spec, self.target.scope.as_ref());
+        let whole = query.whole_buckets(spec, scope, start);
+        let unwound = || query.pipeline(spec, scope, start);
+        self.target.borrow().items(whole, unwound, session).await
     }
 }

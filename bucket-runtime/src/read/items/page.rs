@@ -94,7 +94,7 @@ impl<T: Bucket, F: ItemForm<Of = T>> Items<'_, T, F> {
             && let Some(row) = stream.next_row().await?
         {
             stream.take_row(row);
-            found.extend(stream.items.by_ref());
+            found.extend(stream.items.by_ref().map(|(_, item)| item));
             rows += 1;
         }
         // If the next row cannot be read, that is an error of the next page.

@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 
 use bucket_core::{
-    protocol::query::{ItemPosition, MAX_NEIGHBOURS, NeighbourSide, Query, QueryStart, WholeRead},
-    server::{read::cursor::DocumentCursor, target::Target},
+    protocol::query::{ItemPosition, MAX_NEIGHBOURS, NeighbourSide, Query, QueryStart},
+    server::read::cursor::DocumentCursor,
 };
 use mongodb::{
     ClientSession,
-    bson::{Document, RawDocument, RawDocumentBuf},
+    bson::{RawDocument, RawDocumentBuf},
 };
 
 use super::{list::ItemList, token::ItemToken};
@@ -70,26 +70,13 @@ impl ReadPlace {
 pub(crate) trait RowSource: Sync {
     fn list(&self) -> &ItemList;
 
-    /// The collection, and the key if the list is of one.
-    fn target(&self) -> Target<'_>;
-
-    /// The whole documents that hold what a query gives from a start on, if they can be read.
-    fn whole(&self, query: &Query, start: Option<&QueryStart>) -> Option<WholeRead>;
-
-    /// The pipeline that has the server unwind what a query gives, each item in a row of its own.
-    fn unwound(&self, query: &Query, start: Option<&QueryStart>) -> Vec<Document>;
-}
-
-/// The items that a query gives, from a start on, each in a row of its own.
-pub(crate) async fn rows<'s>(
-    source: &dyn RowSource,
-    query: &Query,
-    start: Option<&QueryStart>,
-    session: Option<&'s mut ClientSession>,
-) -> Result<DocumentCursor<'s>> {
-    let whole = source.whole(query, start);
-    let unwound = || source.unwound(query, start);
-    source.target().items(whole, unwound, session).await
+    /// The items that a query gives, from a start on, each in a row of its own.
+    fn rows<'s>(
+        &self,
+        query: &Query,
+        start: Option<&QueryStart>,
+        session: Option<&'s mut ClientSession>,
+    ) -> impl Future<Output = Result<DocumentCursor<'s>>> + Send;
 }
 
 /// The rows from a position on, and the row of the item next to it, if the read before gave that
@@ -98,7 +85,7 @@ pub(crate) async fn rows<'s>(
 /// The first command assumes that no item before the position was removed, and asks for the item
 /// next to it as well. If another item is there now, the position is searched in its bucket.
 pub(crate) async fn resume<'s>(
-    source: &dyn RowSource,
+    source: &impl RowSource,
     mut position: ItemPosition,
     mut session: Option<&'s mut ClientSession>,
 ) -> Result<(DocumentCursor<'s>, Option<RawDocumentBuf>)> {
@@ -108,7 +95,7 @@ pub(crate) async fn resume<'s>(
     loop {
         let start = position.start(newest_first);
         let query = list.query.resumed_at(&position);
-        let mut found = rows(source, &query, Some(&start), session).await?;
+        let mut found = source.rows(&query, Some(&start), session).await?;
         let Some(neighbour) = position.neighbour() else {
             return Ok((found, None));
         };
@@ -133,7 +120,7 @@ pub(crate) async fn resume<'s>(
 
 /// The items of a bucket that the query would give.
 async fn elements_of_bucket(
-    source: &dyn RowSource,
+    source: &impl RowSource,
     bucket: &str,
     session: Option<&mut ClientSession>,
 ) -> Result<Vec<(u32, u32)>> {
@@ -143,7 +130,7 @@ async fn elements_of_bucket(
     };
     let list = source.list();
     let query = list.query.of_all_matches();
-    let mut found = rows(source, &query, Some(&start), session).await?;
+    let mut found = source.rows(&query, Some(&start), session).await?;
     let found: Vec<RawDocumentBuf> = found.rest().await?;
     // The rows of another bucket, which come first if the bucket is gone, do not count.
     let found = found.iter().filter(|row| is_of(row, bucket));

@@ -18,76 +18,46 @@ use crate::{
     read::stored_bucket::{StoredBucket, next_bucket},
 };
 
-/// A row, and those of its items that are to be given.
+/// A row, and those of its items that are to be given, each with the number of elements before it
+/// in the bucket.
 pub(super) struct ItemRow<T> {
-    pub(super) items: IntoIter<T>,
+    pub(super) items: IntoIter<(u64, T)>,
     pub(super) bucket: RowBucket,
 }
 
 /// The bucket of a row.
 pub(super) struct RowBucket {
     pub(super) bytes: RawDocumentBuf,
-    /// The number of elements that could be read.
-    readable: usize,
-    /// The elements that could not be read: the number of elements before each.
-    left_out: Vec<u64>,
+    /// The number of elements, with those that cannot be read.
+    pub(super) length: u64,
 }
 
 impl RowBucket {
-    pub(super) fn is_empty(&self) -> bool {
-        self.readable == 0 && self.left_out.is_empty()
-    }
-
-    /// The position after the last given item, if this many of the readable ones are still to be
-    /// given.
-    pub(super) fn position(&self, list: &ItemList, left: usize) -> Option<ItemPosition> {
+    /// The position after the last given item, if the item with this number is to be given next.
+    pub(super) fn position(&self, list: &ItemList, next: Option<u64>) -> Option<ItemPosition> {
         let newest_first = list.query.newest_first;
-        let before = match (newest_first, left) {
-            (false, 0) => self.readable + self.left_out.len(),
-            (false, left) => self.before_readable(self.readable.saturating_sub(left)),
-            (true, 0) => 0,
-            (true, left) => self.before_readable(left - 1) + 1,
+        let before = match (next, newest_first) {
+            (None, false) => self.length,
+            (None, true) => 0,
+            (Some(next), false) => next,
+            (Some(next), true) => next + 1,
         };
         Some(ItemPosition {
             bucket: self.bytes.get_str("_id").ok()?.to_owned(),
             before: u32::try_from(before).ok()?,
             side: NeighbourSide::of_given(newest_first),
-            neighbours: list.neighbours(&self.bytes, before),
+            neighbours: list.neighbours(&self.bytes, before as usize),
         })
     }
 
-    /// The number of elements before a readable one, given as the number of readable ones before
-    /// it.
-    fn before_readable(&self, readable: usize) -> usize {
-        let mut before = readable;
-        for left_out in &self.left_out {
-            before += usize::from(*left_out <= before as u64);
-        }
-        before
-    }
-
-    /// The number of readable items before the cut, in the order of the read; 0 if the cut is in
-    /// another bucket.
-    fn before_cut(&self, list: &ItemList, cut: &ItemPosition) -> usize {
-        if self.bytes.get_str("_id").ok() != Some(&cut.bucket) {
-            return 0;
-        }
-        let newest_first = list.query.newest_first;
-        let elements = list.fingerprints(&self.bytes, 0..usize::MAX);
-        let elements = Vec::from_iter((0..).zip(elements));
-        let before = self.readable_before(cut.find_among(&elements, newest_first).before);
-        match newest_first {
-            true => self.readable - before,
-            false => before,
-        }
-    }
-
-    /// The number of readable elements before the element with this number.
-    fn readable_before(&self, element: u32) -> usize {
-        let element = u64::from(element);
-        let left_out = (self.left_out.iter()).filter(|left_out| **left_out < element);
-        let readable = element.saturating_sub(left_out.count() as u64);
-        usize::try_from(readable).map_or(self.readable, |readable| readable.min(self.readable))
+    /// The number of elements before the cut; `None` if the cut is in another bucket.
+    fn find_cut(&self, list: &ItemList, cut: &ItemPosition) -> Option<u64> {
+        (self.bytes.get_str("_id").ok() == Some(&cut.bucket)).then(|| {
+            let elements = list.fingerprints(&self.bytes, 0..usize::MAX);
+            let elements = Vec::from_iter((0..).zip(elements));
+            let found = cut.find_among(&elements, list.query.newest_first);
+            found.before.into()
+        })
     }
 }
 
@@ -118,24 +88,24 @@ impl RowReader<'_> {
         } = bucket.expect_key(self.cursor.target())?;
         let bucket = RowBucket {
             bytes,
-            readable: elements.len(),
-            left_out,
+            length: (elements.len() + left_out.len()) as u64,
         };
-        let items = elements.into_iter().map(|stored| E::item(&key, stored));
-        let mut items = Vec::from_iter(items);
-        if self.list.query.newest_first {
+        let numbers = (0..).filter(|number| left_out.binary_search(number).is_err());
+        let items = numbers.zip(elements);
+        let mut items = Vec::from_iter(items.map(|(n, stored)| (n, E::item(&key, stored))));
+        let newest_first = self.list.query.newest_first;
+        if newest_first {
             items.reverse();
         }
-        let mut items = items.into_iter();
-        let not_given = match self.cut.take() {
-            Some(cut) => bucket.before_cut(&self.list, &cut),
-            None if self.skip > 0 => {
-                self.skip -= 1;
-                items.len()
+        if let Some(cut) = self.cut.take() {
+            if let Some(before) = bucket.find_cut(&self.list, &cut) {
+                items.retain(|(number, _)| (*number < before) == newest_first);
             }
-            None => 0,
-        };
-        items.by_ref().take(not_given).for_each(drop);
+        } else if self.skip > 0 {
+            self.skip -= 1;
+            items.clear();
+        }
+        let items = items.into_iter();
         Ok(Some(ItemRow { items, bucket }))
     }
 }

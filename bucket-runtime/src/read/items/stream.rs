@@ -13,7 +13,7 @@ use futures_util::stream::{BoxStream, Stream, StreamExt, empty, try_unfold};
 use super::{
     Items,
     list::ItemList,
-    place::{ReadPlace, resume, rows},
+    place::{ReadPlace, RowSource, resume},
     rows::{ItemRow, RowBucket, RowReader},
     token::ItemToken,
 };
@@ -79,8 +79,8 @@ impl<P: Part<Of: Bucket>> ItemForm for PartOf<P> {
 pub struct ItemStream<'s, T> {
     list: Arc<ItemList>,
     rows: BoxStream<'s, Result<ItemRow<T>>>,
-    /// The items of the last row that are still to be given.
-    pub(super) items: IntoIter<T>,
+    /// The items of the last row that are still to be given, with their numbers.
+    pub(super) items: IntoIter<(u64, T)>,
     /// The last row, if rows are whole buckets.
     last: Option<RowBucket>,
     place: ReadPlace,
@@ -88,11 +88,11 @@ pub struct ItemStream<'s, T> {
 
 impl<'s, T: Bucket, F: ItemForm<Of = T>> Items<'s, T, F> {
     pub(crate) async fn execute(mut self) -> Result<ItemStream<'s, F::Item>> {
+        self.read.apply_to(&mut self.list.target.server);
         self.list.query.names = F::names();
         let token = self.after.as_ref();
-        let start = token
-            .map(|token| self.list.position_of(token))
-            .transpose()?;
+        let start = token.map(|token| self.list.position_of(token));
+        let start = start.transpose()?;
         let list = Arc::new(self.list);
         let mut stream = ItemStream {
             list: Arc::clone(&list),
@@ -109,24 +109,24 @@ impl<'s, T: Bucket, F: ItemForm<Of = T>> Items<'s, T, F> {
         let mut cut = None;
         let cursor = match start {
             start if query.takes_whole_buckets() => {
-                let first = start
-                    .as_ref()
-                    .map(|start| QueryStart::of_bucket(start.bucket.clone()));
+                let first = start.as_ref().map(|start| start.bucket.clone());
+                let first = first.map(QueryStart::of_bucket);
                 let buckets = query.buckets(spec, scope, first.as_ref());
                 let buckets = list.target.borrow().find(buckets, query.bucket_range(spec));
                 cut = start;
-                buckets.cursor(self.session).await?
+                buckets.cursor(self.read.session).await?
             }
             Some(position) => {
-                let (cursor, neighbour) = resume(&*list, position.clone(), self.session).await?;
+                let (cursor, neighbour) =
+                    resume(&*list, position.clone(), self.read.session).await?;
                 stream.place = ReadPlace::new(Some(position), neighbour);
                 cursor
             }
-            None => rows(&*list, query, None, self.session).await?,
+            None => list.rows(query, None, self.read.session).await?,
         };
         let reader = RowReader {
             cursor,
-            on_unreadable: self.on_unreadable,
+            on_unreadable: self.read.more.0,
             cut,
             skip,
             list,
@@ -166,7 +166,8 @@ impl<T> ItemStream<'_, T> {
         match &self.last {
             None => self.place.token(&self.list),
             Some(bucket) => {
-                let position = bucket.position(&self.list, self.items.len())?;
+                let next = self.items.as_slice().first().map(|(number, _)| *number);
+                let position = bucket.position(&self.list, next)?;
                 let started = self.place.started.as_ref();
                 self.list.token(position.with_farther_of(started))
             }
@@ -185,7 +186,7 @@ impl<T> ItemStream<'_, T> {
         if !self.list.query.takes_whole_buckets() {
             self.place.note_given(bucket.bytes);
         // Behind an empty bucket, a token would miss late items of those before it.
-        } else if !bucket.is_empty() {
+        } else if bucket.length > 0 {
             self.last = Some(bucket);
         }
     }
@@ -199,7 +200,7 @@ impl<T> Stream for ItemStream<'_, T> {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
-            if let Some(item) = self.items.next() {
+            if let Some((_, item)) = self.items.next() {
                 return Poll::Ready(Some(Ok(item)));
             }
             match ready!(self.rows.poll_next_unpin(cx)).transpose() {

@@ -114,7 +114,8 @@ impl<'s, T: Bucket> RollupSeries<'s, T> {
         self
     }
 
-    pub(crate) async fn execute(self) -> Result<ReadStream<'s, WindowRollup<T>>> {
+    pub(crate) async fn execute(mut self) -> Result<ReadStream<'s, WindowRollup<T>>> {
+        self.rollup.read.apply_to(&mut self.rollup.target.server);
         let step = step(&T::SPEC, self.windows);
         let range = &self.rollup.windows;
         // The group that holds the first window may start before it.
@@ -128,7 +129,7 @@ impl<'s, T: Bucket> RollupSeries<'s, T> {
         pipeline.push(doc! { "$sort": { "_id": 1 } });
         let rows = self.rollup.target.borrow().pipeline(pipeline);
         let state = SeriesRows {
-            rows: rows.cursor(self.rollup.session).await?,
+            rows: rows.cursor(self.rollup.read.session).await?,
             found: None,
             next: next.filter(|_| self.gaps),
             end,
