@@ -20,7 +20,7 @@
 //!
 //! With `unique` items, the filter of the push also excludes the identity, and so does that of the
 //! update that flags the parent, which every push to an outlier sends first
-//! (`outlier/write/push_unique.rs`). Nothing pushes into the array of a flagged parent, so what it
+//! (`outlier/write/push.rs`). Nothing pushes into the array of a flagged parent, so what it
 //! does not hold then it never holds, and the extras' own index decides the rest.
 //!
 //! The field marked `total` counts a parent's items, extras included. In the parent's own array it

@@ -3,6 +3,7 @@
 use std::{fmt, marker::PhantomData};
 
 use bucket_core::{
+    protocol::command::KeyScope,
     schema::{
         key::Key,
         spec::{BucketSpec, OutlierSpec},
@@ -12,8 +13,8 @@ use bucket_core::{
 use mongodb::{Collection, bson::Document};
 
 use super::{
-    IdRef, Outlier, collections::OutlierCollections, command::ParentScope, extra::ExtraItem,
-    known::KnownOutliers, parent_handle::ParentHandle,
+    IdRef, Outlier, collections::OutlierCollections, extra::ExtraItem, known::KnownOutliers,
+    parent_handle::ParentHandle,
 };
 use crate::{
     Bucket,
@@ -60,6 +61,7 @@ impl<T: Outlier> Outliers<T> {
     pub fn new(parents: Server, extras: Engine) -> Self {
         Self {
             collections: OutlierCollections {
+                spec: Self::SPEC,
                 parents,
                 extras,
                 known: KnownOutliers::default(),
@@ -82,8 +84,7 @@ impl<T: Outlier> Outliers<T> {
     /// The parent with this id.
     #[doc(hidden)]
     pub fn parent(&self, id: IdRef<'_, T>) -> ParentHandle {
-        let part = <(T::Id,)>::parts(id).remove(0);
-        let open = self.collections.extras.open;
-        (self.collections).parent(ParentScope::new(Self::SPEC, Self::EXTRAS, part, open))
+        let extras = KeyScope::new(Self::EXTRAS, <(T::Id,)>::parts(id));
+        (self.collections).parent(extras.by(self.collections.extras.open))
     }
 }

@@ -5,13 +5,13 @@ use std::{mem, sync::Arc};
 
 use bucket_core::protocol::command::Update;
 
-use super::waiting_items::WaitingItems;
 use crate::{
     Result,
-    outlier::{collections::OutlierCollections, command::ParentScope, parent_handle::ParentHandle},
+    outlier::{collections::OutlierCollections, parent_handle::ParentHandle},
     write::{
         appended::Appended,
         combine::{Caller, InFlight, SendWaiting, calls_of},
+        engine::Batch,
         item::Entry,
     },
 };
@@ -20,39 +20,32 @@ impl ParentHandle {
     /// Pushes one item, together with other waiting ones.
     pub(super) async fn push_with_others(self, entry: Entry) -> Result<Appended> {
         let Self { collections, scope } = &self;
-        let prefix = &scope.extras.prefix;
-        let combiner = &collections.combiner;
-        let pushed = combiner.send_with_others(collections, self.parent(), prefix, scope, entry);
-        pushed.await
+        let (combiner, extras) = (&collections.combiner, &scope.extras);
+        (combiner.send_with_others(collections, self.parent(), extras, entry)).await
     }
 
     /// Pushes these items, and gives each caller its own result. If one item may have failed the
     /// others, each that is not stored is pushed by itself.
     async fn push_all(&self, pushes: Vec<(Caller, Entry)>) {
-        let calls = calls_of(pushes.iter().map(|(caller, _)| caller));
-        let mut items = WaitingItems::new(pushes.iter().map(|(_, entry)| entry.clone()));
-        let pushed = calls.carry(self.push(&mut items, None)).await;
         let is_alone = pushes.len() == 1;
-        for (place, (caller, entry)) in pushes.into_iter().enumerate() {
-            let answer = items.answer(place);
-            match &pushed {
-                // An equal item that waited, too, may be the one that failed.
-                Err(error) if answer != Appended::Stored => {
-                    match is_alone || error.is_maybe_stored() {
-                        true => caller.answer(Err(error.clone())),
-                        false => Box::pin(self.push_all(vec![(caller, entry)])).await,
-                    }
-                }
-                _ => caller.answer(Ok(answer)),
+        let mut batch = Batch::with_owners(self.scope.extras.clone(), pushes);
+        let calls = calls_of(batch.owners());
+        let pushed = calls.carry(self.push(&mut batch, None)).await;
+        for (caller, appended) in batch.done {
+            caller.answer(Ok(appended));
+        }
+        let Err(error) = pushed else { return };
+        for (caller, entry) in batch.entries {
+            match is_alone || error.is_maybe_stored() {
+                true => caller.answer(Err(error.clone())),
+                false => Box::pin(self.push_all(vec![(caller, entry)])).await,
             }
         }
     }
 }
 
 impl SendWaiting for OutlierCollections {
-    type Key = ParentScope;
-
-    async fn send(&self, mut parents: Vec<InFlight<ParentScope>>) -> Vec<InFlight<ParentScope>> {
+    async fn send(&self, mut parents: Vec<InFlight>) -> Vec<InFlight> {
         match parents.len() {
             1 => vec![self.push_each(parents.remove(0)).await],
             _ => self.push_to_arrays(parents).await,
@@ -62,20 +55,17 @@ impl SendWaiting for OutlierCollections {
 
 impl OutlierCollections {
     /// Pushes all items of one parent.
-    async fn push_each(&self, mut parent: InFlight<ParentScope>) -> InFlight<ParentScope> {
+    async fn push_each(&self, mut parent: InFlight) -> InFlight {
         let pushes = mem::take(&mut parent.items);
         if !pushes.is_empty() {
-            self.parent(parent.key.clone()).push_all(pushes).await;
+            self.parent(parent.scope.clone()).push_all(pushes).await;
         }
         parent
     }
 
     /// Pushes into the arrays of these parents in one command. A parent that the server leaves as
     /// it is goes on by itself: it may be full or missing, or hold the item.
-    async fn push_to_arrays(
-        &self,
-        parents: Vec<InFlight<ParentScope>>,
-    ) -> Vec<InFlight<ParentScope>> {
+    async fn push_to_arrays(&self, parents: Vec<InFlight>) -> Vec<InFlight> {
         let (mut sent, mut updates) = (Vec::new(), Vec::new());
         for parent in parents {
             match self.first_statement(&parent) {
@@ -97,7 +87,7 @@ impl OutlierCollections {
         };
         let mut done = Vec::with_capacity(sent.len());
         for (mut parent, result) in sent.into_iter().zip(results) {
-            let target = self.parents.target_of(&parent.key.extras);
+            let target = self.parents.target_of(&parent.scope);
             let is_found = result.map_err(|error| target.write_error(error));
             let answer = match is_found {
                 Ok(true) => Ok(Appended::Stored),
@@ -118,17 +108,17 @@ impl OutlierCollections {
 
     /// The push into a parent's array as one of several statements, unless the items belong to the
     /// extras or no document can hold one.
-    fn first_statement(&self, parent: &InFlight<ParentScope>) -> Option<Update> {
-        let InFlight { key, items, .. } = parent;
-        let misfit = key.find_misfit(items.iter().map(|(_, entry)| entry.size));
+    fn first_statement(&self, parent: &InFlight) -> Option<Update> {
+        let (scope, items) = (self.scope(parent.scope.clone()), &parent.items);
+        let misfit = scope.find_misfit(items.iter().map(|(_, entry)| entry.size));
         let is_sent =
-            !items.is_empty() && !self.known.contains(&key.extras.prefix) && misfit.is_none();
+            !items.is_empty() && !self.known.contains(&parent.scope.prefix) && misfit.is_none();
         let elements = items.iter().map(|(_, entry)| entry.element.clone());
-        is_sent.then(|| key.push(elements.collect(), false))
+        is_sent.then(|| scope.push(elements.collect(), false))
     }
 
     /// Pushes all items of one parent in a task of its own.
-    fn push_apart(&self, parent: InFlight<ParentScope>) {
+    fn push_apart(&self, parent: InFlight) {
         let collections = self.clone();
         let queue = Arc::clone(&parent.queue);
         queue.continue_with(self.clone(), async move {

@@ -2,57 +2,25 @@
 
 use std::{mem, sync::Arc};
 
-use bucket_core::{error::is_impossible_id, protocol::command::KeyScope};
+use bucket_core::error::is_impossible_id;
 
 use super::{
     caller::{Caller, calls_of},
-    queue::{Combiner, InFlight, SendWaiting},
+    queue::{InFlight, SendWaiting},
 };
 use crate::{
-    Error, Result,
-    write::{
-        appended::Appended,
-        engine::{Batch, Engine, NewestBucket, SendMode},
-        item::Entry,
-    },
+    Error,
+    write::engine::{Batch, Engine, NewestBucket, SendMode},
 };
-
-/// A key as its next command needs it.
-#[derive(Debug, Clone)]
-pub(crate) struct CombinedKey {
-    scope: KeyScope,
-    /// The newest bucket as the last command has found it.
-    newest_bucket: NewestBucket,
-}
 
 /// The appends of a key that a command carries.
 struct KeyAppends {
     batch: Batch<Caller>,
-    in_flight: InFlight<CombinedKey>,
-}
-
-impl Engine {
-    /// Appends one item, together with other waiting ones.
-    pub(crate) async fn append_with_others(
-        &self,
-        combiner: &Combiner<CombinedKey>,
-        scope: KeyScope,
-        entry: Entry,
-    ) -> Result<Appended> {
-        let key = CombinedKey {
-            scope,
-            newest_bucket: NewestBucket::Unknown,
-        };
-        let target = self.target_of(&key.scope);
-        let prefix = &key.scope.prefix;
-        (combiner.send_with_others(self, target, prefix, &key, entry)).await
-    }
+    in_flight: InFlight,
 }
 
 impl SendWaiting for Engine {
-    type Key = CombinedKey;
-
-    async fn send(&self, keys: Vec<InFlight<CombinedKey>>) -> Vec<InFlight<CombinedKey>> {
+    async fn send(&self, keys: Vec<InFlight>) -> Vec<InFlight> {
         let keys = keys.into_iter().map(|key| KeyAppends::new(key, self));
         let mut keys: Vec<_> = keys.collect();
         match keys.len() {
@@ -63,19 +31,21 @@ impl SendWaiting for Engine {
 }
 
 impl KeyAppends {
-    fn new(mut in_flight: InFlight<CombinedKey>, engine: &Engine) -> Self {
+    fn new(mut in_flight: InFlight, engine: &Engine) -> Self {
         let items = mem::take(&mut in_flight.items);
-        let key = &mut in_flight.key;
-        let mut batch = Batch::with_owners(key.scope.clone().by(engine.open), items);
+        let mut batch = Batch::with_owners(in_flight.scope.clone(), items);
         batch.is_unordered = true;
-        batch.go_on_from(mem::replace(&mut key.newest_bucket, NewestBucket::Unknown));
+        batch.go_on_from(mem::replace(
+            &mut in_flight.newest_bucket,
+            NewestBucket::Unknown,
+        ));
         engine.recall(&mut batch, false);
         in_flight.put_back(batch.split_off_partial_bucket());
         Self { batch, in_flight }
     }
 
     /// Sends all of the key's appends, in as many commands as necessary.
-    async fn send(mut self, engine: &Engine) -> InFlight<CombinedKey> {
+    async fn send(mut self, engine: &Engine) -> InFlight {
         let answer = |caller: Caller, result| {
             caller.answer(result);
             true
@@ -88,7 +58,7 @@ impl KeyAppends {
     }
 
     /// Answers all of the key's callers with the error; nothing was stored.
-    fn refuse(mut self, error: &Error) -> InFlight<CombinedKey> {
+    fn refuse(mut self, error: &Error) -> InFlight {
         for caller in self.batch.take_owners() {
             caller.answer(Err(error.clone()));
         }
@@ -96,14 +66,14 @@ impl KeyAppends {
     }
 
     /// The next command of the key knows its newest bucket.
-    fn end(mut self) -> InFlight<CombinedKey> {
-        self.in_flight.key.newest_bucket = self.batch.shown_bucket();
+    fn end(mut self) -> InFlight {
+        self.in_flight.newest_bucket = self.batch.shown_bucket();
         self.in_flight
     }
 }
 
 /// Sends the next statement of each key in one command. Returns the keys that are done.
-async fn send_all(engine: &Engine, keys: Vec<KeyAppends>) -> Vec<InFlight<CombinedKey>> {
+async fn send_all(engine: &Engine, keys: Vec<KeyAppends>) -> Vec<InFlight> {
     let mut done = Vec::with_capacity(keys.len());
     let (mut sent, mut updates) = (Vec::new(), Vec::new());
     for key in keys {

@@ -38,7 +38,7 @@ pub struct Batch<W> {
     /// Their key, or their window of it.
     pub scope: IndexedScope,
     /// The items that are not stored yet, with their owners.
-    entries: VecDeque<(W, Entry)>,
+    pub(crate) entries: VecDeque<(W, Entry)>,
     /// The owners of items that are stored, until they learn it.
     pub done: Vec<(W, Appended)>,
     /// The engine's knowledge of the key's newest bucket.
