@@ -26,8 +26,8 @@
 //! The field marked `total` counts a parent's items, extras included. In the parent's own array it
 //! changes by the same update. An append to the extras (`outlier/write/append_extras.rs`) changes
 //! parent and extras in one transaction, the parent first, so that of two such transactions one
-//! fails before it has done any work; a removal from them (`outlier/write/edit/plan.rs`) does so in
-//! one transaction, too.
+//! fails before it has done any work; a removal from them (`outlier/write/edit/protocol.rs`)
+//! does so in one transaction, too.
 
 pub(crate) mod collections;
 pub(crate) mod command;

@@ -5,7 +5,7 @@ use mongodb::ClientSession;
 
 use super::{
     appended::Appended,
-    edit::{Editor, Selection},
+    edit::{Edit, Editor, Selection},
     engine::{TRIES, pause},
     identified_entry::IdentifiedEntry,
 };
@@ -75,11 +75,8 @@ impl IdentifiedEntry {
 
     /// The stored item with the same identity.
     async fn find<T: Bucket>(&self, session: Option<&mut ClientSession>) -> Result<Option<T>> {
-        let Some(field) = T::SPEC.unique else {
-            return Ok(None);
-        };
-        let query = Query::of_identity(field, &self.entry.element);
+        let query = Query::of_identity(self.field, &self.entry.element);
         let editor = Editor::new(self.reader.clone(), query, Selection::First);
-        Ok(editor.read(session).await?.pop())
+        Ok(editor.change(&mut Edit::Read, session).await?.items.pop())
     }
 }

@@ -1,6 +1,6 @@
 //! An item with an identity, as calls need it that also look for the one that is there.
 
-use bucket_core::protocol::command::IndexedScope;
+use bucket_core::{protocol::command::IndexedScope, schema::names::WHOLE_ITEM};
 use mongodb::ClientSession;
 
 use super::{appended::Appended, engine::Engine, item::Entry};
@@ -12,6 +12,8 @@ pub(super) struct IdentifiedEntry {
     pub(super) reader: Reader,
     pub(super) scope: IndexedScope,
     pub(super) entry: Entry,
+    /// The field with the identity.
+    pub(super) field: &'static str,
 }
 
 impl IdentifiedEntry {
@@ -23,6 +25,7 @@ impl IdentifiedEntry {
             engine,
             scope,
             entry,
+            field: T::SPEC.unique.unwrap_or(WHOLE_ITEM),
         })
     }
 
