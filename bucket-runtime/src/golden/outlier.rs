@@ -127,9 +127,9 @@ fn outlier_edit() {
     shown.pipeline("the items of the parent", &matches);
     let unchanged = scope.unchanged_items(&places, 3);
     shown.document("unless they have changed", &unchanged);
-    let replace = scope.replace_items(&places, values(101..102));
+    let replace = scope.set_items(&places, values(101..102));
     shown.pipeline("replace them", &replace);
-    shown.pipeline("remove them", &scope.take_out(&places));
+    shown.pipeline("remove them", &scope.set_items(&places, Vec::new()));
     assert_snapshot!(shown.0);
 }
 

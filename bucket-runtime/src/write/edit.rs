@@ -29,7 +29,7 @@ use mongodb::bson::Bson;
 pub(crate) use self::{
     found::FoundItems,
     protocol::{Editor, Selection},
-    step::{Change, Edit, Edited, ItemChange},
+    step::{Change, Edit, Edited, NewElements},
     sweep::Sweep,
 };
 use crate::{

@@ -26,19 +26,22 @@ impl ParentHandle {
 
     /// Pushes these items, and gives each caller its own result. If one item may have failed the
     /// others, each that is not stored is pushed by itself.
-    async fn push_all(&self, pushes: Vec<(Caller, Entry)>) {
-        let is_alone = pushes.len() == 1;
-        let mut batch = Batch::with_owners(self.scope.extras.clone(), pushes);
+    async fn push_all(&self, batch: &mut Batch<Caller>) {
+        let is_alone = batch.len() == 1;
         let calls = calls_of(batch.owners());
-        let pushed = calls.carry(self.push(&mut batch, None)).await;
-        for (caller, appended) in batch.done {
+        let pushed = calls.carry(self.push(batch, None)).await;
+        for (caller, appended) in batch.done.drain(..) {
             caller.answer(Ok(appended));
         }
         let Err(error) = pushed else { return };
-        for (caller, entry) in batch.entries {
+        for (caller, entry) in mem::take(&mut batch.entries) {
             match is_alone || error.is_maybe_stored() {
                 true => caller.answer(Err(error.clone())),
-                false => Box::pin(self.push_all(vec![(caller, entry)])).await,
+                false => {
+                    let scope = self.scope.extras.clone();
+                    let mut alone = Batch::with_owners(scope, [(caller, entry)]);
+                    Box::pin(self.push_all(&mut alone)).await;
+                }
             }
         }
     }
@@ -56,10 +59,8 @@ impl SendWaiting for OutlierCollections {
 impl OutlierCollections {
     /// Pushes all items of one parent.
     async fn push_each(&self, mut parent: InFlight) -> InFlight {
-        let pushes = mem::take(&mut parent.items);
-        if !pushes.is_empty() {
-            self.parent(parent.scope.clone()).push_all(pushes).await;
-        }
+        let handle = self.parent(parent.batch.scope.clone());
+        handle.push_all(&mut parent.batch).await;
         parent
     }
 
@@ -68,7 +69,7 @@ impl OutlierCollections {
     async fn push_to_arrays(&self, parents: Vec<InFlight>) -> Vec<InFlight> {
         let (mut sent, mut updates) = (Vec::new(), Vec::new());
         for parent in parents {
-            match self.first_statement(&parent) {
+            match self.first_statement(&parent.batch) {
                 Some(update) => {
                     updates.push(update);
                     sent.push(parent);
@@ -79,15 +80,14 @@ impl OutlierCollections {
         if sent.is_empty() {
             return sent;
         }
-        let pushes = sent.iter().flat_map(|parent| &parent.items);
-        let calls = calls_of(pushes.map(|(caller, _)| caller));
+        let calls = calls_of(sent.iter().flat_map(|parent| parent.batch.owners()));
         let results = match calls.carry(self.parents.update_found(updates)).await {
             Ok(results) => results,
             Err(error) => sent.iter().map(|_| Err(error.clone())).collect(),
         };
         let mut done = Vec::with_capacity(sent.len());
         for (mut parent, result) in sent.into_iter().zip(results) {
-            let target = self.parents.target_of(&parent.scope);
+            let target = self.parents.target_of(&parent.batch.scope);
             let is_found = result.map_err(|error| target.write_error(error));
             let answer = match is_found {
                 Ok(true) => Ok(Appended::Stored),
@@ -98,7 +98,7 @@ impl OutlierCollections {
                     continue;
                 }
             };
-            for (caller, _) in mem::take(&mut parent.items) {
+            for (caller, _) in parent.batch.entries.drain(..) {
                 caller.answer(answer.clone());
             }
             done.push(parent);
@@ -108,13 +108,12 @@ impl OutlierCollections {
 
     /// The push into a parent's array as one of several statements, unless the items belong to the
     /// extras or no document can hold one.
-    fn first_statement(&self, parent: &InFlight) -> Option<Update> {
-        let (scope, items) = (self.scope(parent.scope.clone()), &parent.items);
-        let misfit = scope.find_misfit(items.iter().map(|(_, entry)| entry.size));
-        let is_sent =
-            !items.is_empty() && !self.known.contains(&parent.scope.prefix) && misfit.is_none();
-        let elements = items.iter().map(|(_, entry)| entry.element.clone());
-        is_sent.then(|| scope.push(elements.collect(), false))
+    fn first_statement(&self, batch: &Batch<Caller>) -> Option<Update> {
+        let scope = self.scope(batch.scope.clone());
+        let is_sent = !batch.is_empty()
+            && !self.known.contains(&batch.scope.prefix)
+            && scope.find_misfit(batch.sizes()).is_none();
+        is_sent.then(|| scope.push(batch.first(batch.len()), false))
     }
 
     /// Pushes all items of one parent in a task of its own.

@@ -20,7 +20,7 @@ use crate::{
     Result,
     write::{
         appended::Appended,
-        engine::{COMMAND_BYTES, NewestBucket},
+        engine::{Batch, COMMAND_BYTES, NewestBucket},
         item::Entry,
     },
 };
@@ -56,19 +56,12 @@ pub(crate) struct Queue(Mutex<QueueState>);
 
 #[derive(Debug, Default)]
 struct QueueState {
-    /// The keys with a waiting item or a command in flight, by the prefix of their ids.
-    key_queues: HashMap<String, KeyQueue>,
+    /// The items that wait, of each key that has one or a command in flight, by the prefix of its
+    /// ids; with the newest bucket as the last command has found it.
+    waiting: HashMap<String, Batch<Caller>>,
     /// The keys with a waiting item and no command in flight, in order of arrival.
     ready: VecDeque<String>,
     workers: usize,
-}
-
-#[derive(Debug)]
-struct KeyQueue {
-    scope: IndexedScope,
-    /// The newest bucket as the last command has found it.
-    newest_bucket: NewestBucket,
-    waiting: VecDeque<(Caller, Entry)>,
 }
 
 /// A key with a command in flight. Dropping it lets the next one be sent, which knows of the key
@@ -76,9 +69,7 @@ struct KeyQueue {
 #[derive(Debug)]
 pub(crate) struct InFlight {
     pub(crate) queue: Arc<Queue>,
-    pub(crate) scope: IndexedScope,
-    pub(crate) newest_bucket: NewestBucket,
-    pub(crate) items: Vec<(Caller, Entry)>,
+    pub(crate) batch: Batch<Caller>,
 }
 
 /// The right to send commands, one after the other; at most `MAX_WORKERS` exist.
@@ -120,16 +111,12 @@ impl Queue {
     /// Adds an item to the queue of its key.
     fn push(&self, scope: &IndexedScope, caller: Caller, entry: Entry) {
         let (mut state, prefix) = (self.lock(), &scope.prefix);
-        if let Some(key_queue) = state.key_queues.get_mut(prefix) {
-            key_queue.waiting.push_back((caller, entry));
+        if let Some(waiting) = state.waiting.get_mut(prefix) {
+            waiting.entries.push_back((caller, entry));
             return;
         }
-        let key_queue = KeyQueue {
-            scope: scope.clone(),
-            newest_bucket: NewestBucket::Unknown,
-            waiting: VecDeque::from([(caller, entry)]),
-        };
-        state.key_queues.insert(prefix.clone(), key_queue);
+        let waiting = Batch::with_owners(scope.clone(), [(caller, entry)]);
+        state.waiting.insert(prefix.clone(), waiting);
         state.ready.push_back(prefix.clone());
     }
 
@@ -181,7 +168,7 @@ impl Worker {
             if keys.is_empty() {
                 return;
             }
-            let has_several = keys.iter().map(|key| key.items.len()).sum::<usize>() > 1;
+            let has_several = keys.iter().map(|key| key.batch.len()).sum::<usize>() > 1;
             let done = sender.send(keys).await;
             // Lets the callers just answered call again, so that the next command carries their
             // items. A single writer would only lose time.
@@ -205,10 +192,10 @@ impl Worker {
             let Some(prefix) = state.ready.pop_front() else {
                 break;
             };
-            let Some(KeyQueue { waiting, .. }) = state.key_queues.get(&prefix) else {
+            let Some(waiting) = state.waiting.get(&prefix) else {
                 continue;
             };
-            let first_bytes = waiting.front().map_or(0, |(_, entry)| entry.size);
+            let first_bytes = waiting.sizes().next().unwrap_or(0);
             let waiting = waiting.len();
             if waiting > 1 && !(taken.is_empty() && passed.is_empty()) {
                 passed.push_back(prefix);
@@ -236,25 +223,26 @@ impl Worker {
 
     /// Takes the waiting items of a key, except those whose callers were dropped.
     fn take_items(&self, state: &mut QueueState, prefix: &str) -> Option<InFlight> {
-        let key_queue = state.key_queues.get_mut(prefix)?;
-        let waiting = &mut key_queue.waiting;
-        let taken = waiting.drain(..waiting.len().min(ITEMS_PER_KEY));
-        Some(InFlight {
-            queue: Arc::clone(&self.queue),
-            scope: key_queue.scope.clone(),
-            newest_bucket: mem::replace(&mut key_queue.newest_bucket, NewestBucket::Unknown),
-            items: taken.filter(|(caller, _)| caller.is_waiting()).collect(),
-        })
+        let waiting = state.waiting.get_mut(prefix)?;
+        let items = waiting.len().min(ITEMS_PER_KEY);
+        let taken = waiting.entries.drain(..items);
+        let taken = taken.filter(|(caller, _)| caller.is_waiting());
+        let mut batch = Batch::with_owners(waiting.scope.clone(), taken);
+        batch.is_unordered = true;
+        let known = &mut waiting.newest_bucket;
+        batch.go_on_from(mem::replace(known, NewestBucket::Unknown));
+        let queue = Arc::clone(&self.queue);
+        Some(InFlight { queue, batch })
     }
 }
 
 impl InFlight {
     /// Lets these items, the last that were taken, wait for the key's next command.
-    pub(super) fn put_back(&self, items: impl DoubleEndedIterator<Item = (Caller, Entry)>) {
+    pub(super) fn put_back(&self, items: VecDeque<(Caller, Entry)>) {
         let mut state = self.queue.lock();
-        if let Some(key_queue) = state.key_queues.get_mut(&self.scope.prefix) {
-            for item in items.rev() {
-                key_queue.waiting.push_front(item);
+        if let Some(waiting) = state.waiting.get_mut(&self.batch.scope.prefix) {
+            for item in items.into_iter().rev() {
+                waiting.entries.push_front(item);
             }
         }
     }
@@ -272,12 +260,12 @@ impl Drop for Worker {
 impl Drop for InFlight {
     fn drop(&mut self) {
         let state = &mut *self.queue.lock();
-        match state.key_queues.get_mut(&self.scope.prefix) {
-            Some(key_queue) if !key_queue.waiting.is_empty() => {
-                mem::swap(&mut key_queue.newest_bucket, &mut self.newest_bucket);
-                state.ready.push_back(self.scope.prefix.clone());
+        match state.waiting.get_mut(&self.batch.scope.prefix) {
+            Some(waiting) if !waiting.is_empty() => {
+                waiting.newest_bucket = self.batch.shown_bucket();
+                state.ready.push_back(self.batch.scope.prefix.clone());
             }
-            _ => drop(state.key_queues.remove(&self.scope.prefix)),
+            _ => drop(state.waiting.remove(&self.batch.scope.prefix)),
         }
     }
 }

@@ -13,7 +13,7 @@ use mongodb::{
 
 use super::{
     found::FoundItems,
-    step::{Edit, Edited, ItemChange},
+    step::{Edit, Edited},
 };
 use crate::{
     Bucket, Result,
@@ -73,8 +73,8 @@ impl<T: Bucket> Editor<T> {
             let (change, edited) = self.plan(edit, &mut found)?;
             let step = match change {
                 None => return Ok(edited),
-                Some(ItemChange::Removed) => self.removal_step(&mut found),
-                Some(ItemChange::Replaced(elements)) => self.replacement_step(&found, elements)?,
+                Some(elements) if elements.is_empty() => self.removal_step(&mut found),
+                Some(elements) => self.replacement_step(&found, elements)?,
             };
             let pipeline = step.pipeline.as_deref();
             self.check_size(&step.unchanged, pipeline.unwrap_or_default())?;

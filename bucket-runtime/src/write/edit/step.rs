@@ -42,13 +42,8 @@ pub(super) struct Step {
     pub(super) hint: Option<&'static str>,
 }
 
-/// A change of some items.
-pub(crate) enum ItemChange {
-    /// The items go.
-    Removed,
-    /// These elements take their places.
-    Replaced(Vec<Bson>),
-}
+/// The elements that take the places of the items that were found; none if the items go.
+pub(crate) type NewElements = Vec<Bson>;
 
 /// The closure that changes an item.
 ///
@@ -56,17 +51,17 @@ pub(crate) enum ItemChange {
 /// edit may move to another thread, which was a third of the time that this crate took to compile.
 pub(crate) type Change<'s, T> = Box<dyn FnMut(&mut T) + Send + 's>;
 
-/// The edit of the items that are found.
+/// The work of an edit on the items that it finds.
 pub(crate) enum Edit<'s, T> {
-    /// They are only read.
+    /// Reads them.
     Read,
-    /// They go, unless one cannot be read.
+    /// Removes them, unless one cannot be read.
     Remove,
-    /// They go, unread.
+    /// Removes them unread.
     RemoveStored,
-    /// The closure changes each.
+    /// Lets the closure change each.
     Update(Change<'s, T>),
-    /// Each is replaced with the item that is written as this element.
+    /// Replaces each with the item that is written as this element.
     Replace(&'s Bson),
 }
 
@@ -98,12 +93,12 @@ impl<T: Bucket> Editor<T> {
         &self,
         edit: &mut Edit<'_, T>,
         found: &mut FoundItems<T>,
-    ) -> Result<(Option<ItemChange>, Edited<T>)> {
+    ) -> Result<(Option<NewElements>, Edited<T>)> {
         let (change, edited) = match edit {
             Edit::Read => (None, Edited::of(found.matches(&self.reader)?, Vec::new())),
             Edit::Remove => {
                 let items = found.matches(&self.reader)?;
-                (Some(ItemChange::Removed), Edited::of(items, Vec::new()))
+                (Some(Vec::new()), Edited::of(items, Vec::new()))
             }
             Edit::RemoveStored => {
                 let stored = (0..found.len()).map(|n| {
@@ -112,12 +107,13 @@ impl<T: Bucket> Editor<T> {
                         .map_err(|error| found.unreadable(&self.reader, DriverError::custom(error)))
                 });
                 let stored = stored.collect::<Result<_>>()?;
-                (Some(ItemChange::Removed), Edited::of(Vec::new(), stored))
+                (Some(Vec::new()), Edited::of(Vec::new(), stored))
             }
             Edit::Update(change) => self.replace_each(found, |item, stored| {
                 let before = self.element(item)?;
                 let after = self.change_item(item, &mut **change)?;
-                // A `Bson` has lost what the item holds, and the closure does not say what to write.
+                // A `Bson` has lost what the item holds, and the closure does not say what to
+                // write.
                 let lost = || self.reader.target().error(Kind::NamedTwice);
                 let stored = stored.ok_or_else(lost)?;
                 Ok(restored(stored, &before, after))
@@ -140,7 +136,7 @@ impl<T: Bucket> Editor<T> {
         &self,
         found: &mut FoundItems<T>,
         mut make: impl FnMut(&mut T, Option<&Bson>) -> Result<Bson>,
-    ) -> Result<(Option<ItemChange>, Edited<T>)> {
+    ) -> Result<(Option<NewElements>, Edited<T>)> {
         let (mut elements, mut edited) = (Vec::new(), Edited::of(Vec::new(), Vec::new()));
         for n in 0..found.len() {
             let stored = exact(found.element(n));
@@ -153,7 +149,7 @@ impl<T: Bucket> Editor<T> {
         }
         // The fields that the bucket computes may be incomplete, so they are written again.
         let is_written = Self::KEEPS_SUMMARY || edited.changed > 0;
-        Ok((is_written.then_some(ItemChange::Replaced(elements)), edited))
+        Ok((is_written.then_some(elements), edited))
     }
 }
 
@@ -242,8 +238,7 @@ impl<T: Bucket> Editor<T> {
         let identity_before = identity(item);
         change(item);
         let after = item.scope();
-        item::opening_id(&after, item.time()).map_err(fail)?;
-        item.check_lengths().map_err(fail)?;
+        item.check().map_err(fail)?;
         if after.prefix != before.prefix {
             let what = match after.parts == before.parts {
                 true => "time window",

@@ -21,9 +21,9 @@ use crate::{
     call::{InSession, Write},
     read::reader::Reader,
     write::{
+        append_or_get::IdentifiedEntry,
         appended::Appended,
         engine::{Batch, SendMode, TRIES, pause},
-        identified_entry::IdentifiedEntry,
     },
 };
 

@@ -23,7 +23,7 @@ use crate::{
     outlier::{Outlier, command::OwnItems, extra::ExtraItem, parent_handle::ParentHandle},
     read::reader::Reader,
     write::{
-        edit::{Edit, Edited, Editor, FoundItems, ItemChange, Selection, Sweep},
+        edit::{Edit, Edited, Editor, FoundItems, NewElements, Selection, Sweep},
         engine::{TRIES, pause},
     },
 };
@@ -100,8 +100,8 @@ impl ParentEditor {
         transaction::run_in(&collections.parents, remove, session).await
     }
 
-    /// Changes the matching items of the parent's array; returns whether the parent may have extras,
-    /// too.
+    /// Changes the matching items of the parent's array; returns with them whether the parent may
+    /// have extras.
     async fn change_own<T: Outlier>(
         &self,
         edit: &mut ExtrasEdit<'_, T>,
@@ -114,12 +114,7 @@ impl ParentEditor {
             if found.len() == 0 {
                 return Ok((Edited::of(Vec::new(), Vec::new()), has_extras));
             }
-            let (change, edited) = editor.plan(edit, &mut found).map_err(|error| {
-                match error.is(&found.unreadable_kind()) {
-                    true => error.known_as(self.parent.unreadable_kind()),
-                    false => error,
-                }
-            })?;
+            let (change, edited) = editor.plan(edit, &mut found)?;
             let Some(change) = change else {
                 return Ok((edited, has_extras));
             };
@@ -147,9 +142,13 @@ impl ParentEditor {
         };
         let has_extras = rows.iter().any(|row| scope.is_flagged_in(row));
         let key = T::Id::from_bson(scope.id().clone());
-        let key = key.ok_or_else(|| self.parent.error(self.parent.unreadable_kind()))?;
+        let unreadable = self.parent.unreadable_kind();
+        let key = key.ok_or_else(|| self.parent.error(unreadable.clone()))?;
         let found = rows.iter().filter_map(item).collect();
-        Ok((FoundItems::of_document((key,), found), has_extras))
+        Ok((
+            FoundItems::of_document((key,), found, unreadable),
+            has_extras,
+        ))
     }
 
     /// Sends what is planned for the items of a document; returns whether they were as they were
@@ -158,21 +157,15 @@ impl ParentEditor {
         &self,
         editor: &ExtrasEditor<T>,
         found: &FoundExtras<T>,
-        change: ItemChange,
+        elements: NewElements,
         mut session: Option<&mut ClientSession>,
     ) -> Result<bool> {
         let scope = &self.parent.scope;
-        let (mut grown, mut largest) = (0, 0);
-        let pipeline = match change {
-            ItemChange::Removed => scope.take_out(&found.places),
-            ItemChange::Replaced(elements) => {
-                let after = elements.iter().map(value_size);
-                largest = after.clone().max().unwrap_or_default();
-                let before = (0..found.len()).map(|n| exact::size(found.element(n)));
-                grown = after.sum::<usize>() as i64 - before.sum::<usize>() as i64;
-                scope.replace_items(&found.places, elements)
-            }
-        };
+        let after = elements.iter().map(value_size);
+        let largest = after.clone().max().unwrap_or_default();
+        let before = (0..found.len()).map(|n| exact::size(found.element(n)));
+        let grown = after.sum::<usize>() as i64 - before.sum::<usize>() as i64;
+        let pipeline = scope.set_items(&found.places, elements);
         let unchanged = scope.unchanged_items(&found.places, grown);
         editor.check_size(&unchanged, &pipeline)?;
         let target = self.parent.parent();

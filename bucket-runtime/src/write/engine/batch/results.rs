@@ -115,9 +115,9 @@ impl<W> Batch<W> {
     }
 
     /// The newest bucket, as far as the commands have shown it.
-    pub(crate) fn shown_bucket(self) -> NewestBucket {
+    pub(crate) fn shown_bucket(&self) -> NewestBucket {
         match self.retry_state.is_own {
-            true => self.newest_bucket,
+            true => self.newest_bucket.clone(),
             false => NewestBucket::Unknown,
         }
     }
@@ -132,11 +132,6 @@ impl<W> Batch<W> {
     /// The owners of the items that are not stored.
     pub(crate) fn owners(&self) -> impl Iterator<Item = &W> {
         self.entries.iter().map(|(owner, _)| owner)
-    }
-
-    /// Removes the items that are not stored, and returns their owners.
-    pub(crate) fn take_owners(&mut self) -> impl Iterator<Item = W> {
-        self.entries.drain(..).map(|(owner, _)| owner)
     }
 
     /// Takes out the items that fill the open bucket, with the updates that do so, in order, and
