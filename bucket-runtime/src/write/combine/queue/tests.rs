@@ -33,7 +33,7 @@ enum Task {
     /// A worker lets go of a key.
     LetGo(Worker, Vec<InFlight>),
     /// A task of its own lets go of a key that needed a further command.
-    LetGoOfOne(InFlight),
+    LetGoOfOne(Box<InFlight>),
 }
 
 /// A queue and all that use it.
@@ -108,7 +108,7 @@ impl System {
                 match taken.pop() {
                     // A key that needs a further command.
                     Some(key) if key.batch.scope.prefix == "b" => {
-                        self.tasks.push(Task::LetGoOfOne(key))
+                        self.tasks.push(Task::LetGoOfOne(Box::new(key)))
                     }
                     Some(key) => self.let_go(key),
                     None => {}
@@ -119,7 +119,7 @@ impl System {
                 })
             }
             Task::LetGoOfOne(key) => {
-                self.let_go(key);
+                self.let_go(*key);
                 Some(Task::Look)
             }
         };
