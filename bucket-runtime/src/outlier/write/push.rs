@@ -209,8 +209,8 @@ impl ParentHandle {
         Ok(is_pushed)
     }
 
-    /// Appends the first items to the extras, if the parent is flagged, or gets its flag since it has
-    /// no room, and its array holds none of their identities.
+    /// Appends the first items to the extras, if the parent is flagged, or gets its flag since it
+    /// has no room, and its array holds none of their identities.
     async fn push_to_outlier<W: Send + Sync>(
         &self,
         batch: &mut Batch<W>,
