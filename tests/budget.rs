@@ -7,7 +7,7 @@ use crate::sources::{of_package, sources};
 /// The lines of code that each crate may have: no blank lines, comments or tests.
 const BUDGETS: [(&str, usize); 7] = [
     ("bucket-core", 9_781),
-    ("bucket-runtime", 10_217),
+    ("bucket-runtime", 9_933),
     ("bucket-ops", 4_449),
     ("bucket-derive", 6_463),
     ("bucket-advise", 6_556),

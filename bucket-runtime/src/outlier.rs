@@ -20,14 +20,14 @@
 //!
 //! With `unique` items, the filter of the push also excludes the identity, and so does that of the
 //! update that flags the parent, which every push to an outlier sends first
-//! (`outlier/write/push_unique.rs`). Nothing pushes into the array of a flagged parent, so what it
+//! (`outlier/write/push.rs`). Nothing pushes into the array of a flagged parent, so what it
 //! does not hold then it never holds, and the extras' own index decides the rest.
 //!
 //! The field marked `total` counts a parent's items, extras included. In the parent's own array it
 //! changes by the same update. An append to the extras (`outlier/write/append_extras.rs`) changes
 //! parent and extras in one transaction, the parent first, so that of two such transactions one
-//! fails before it has done any work; a removal from them (`outlier/write/edit/plan.rs`) does so in
-//! one transaction, too.
+//! fails before it has done any work; a removal from them (`outlier/write/edit/protocol.rs`)
+//! does so in one transaction, too.
 
 pub(crate) mod collections;
 pub(crate) mod command;

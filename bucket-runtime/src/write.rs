@@ -7,6 +7,5 @@ pub(crate) mod bulk;
 pub(crate) mod combine;
 pub(crate) mod edit;
 pub(crate) mod engine;
-mod identified_entry;
 pub(crate) mod item;
 pub(crate) mod remove_key;

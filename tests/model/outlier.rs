@@ -1,4 +1,4 @@
-//! A push to a parent: what `outlier/write/push.rs`, `push_unique.rs` and `insert.rs` do, with small numbers
+//! A push to a parent: what `outlier/write/push.rs` and `insert.rs` do, with small numbers
 //! instead of documents.
 
 use crate::{
@@ -98,15 +98,17 @@ impl Pushing {
                 let is_flagged = server.parent.as_ref().is_some_and(|parent| parent.flag);
                 self.step = match is_flagged {
                     true => self.extras(memory),
-                    false => Step::Flag,
+                    false => Step::State,
                 };
                 true
             }
             Step::State => {
+                if let Some(parent) = &server.parent {
+                    *known &= parent.flag;
+                }
                 self.step = match &server.parent {
                     Some(parent) if rules.has_identity => {
                         (self.items).retain(|item| !holds_any(&parent.items, &[*item]));
-                        *known &= parent.flag;
                         match usize::from(rules.threshold).saturating_sub(parent.items.len()) {
                             _ if self.items.is_empty() => Step::Over,
                             room if room > 0 && !parent.flag => Step::Push { room },
@@ -188,6 +190,7 @@ impl Pushing {
             (Step::Push { .. }, true) if self.items.is_empty() => Step::Over,
             (Step::Push { .. }, true) => Step::Push { room },
             (Step::Push { .. }, false) if rules.has_identity => Step::State,
+            (Step::Push { .. }, false) if rules.flag_first && rules.looks && *known => Step::Look,
             (Step::Push { .. }, false) if rules.flag_first => Step::Flag,
             (Step::Push { .. }, false) => self.extras(*memory),
             (Step::Flag, true) if rules.has_identity && !*known => Step::CheckExtras,
@@ -195,10 +198,7 @@ impl Pushing {
                 *known = true;
                 self.extras(*memory)
             }
-            (Step::Flag, false) => {
-                *known &= rules.has_identity;
-                Step::State
-            }
+            (Step::Flag, false) => Step::State,
             (Step::Insert { .. }, true) => self.extras(*memory),
             // The id is taken: an error.
             (Step::Insert { .. }, false) => Step::Over,

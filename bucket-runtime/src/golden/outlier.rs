@@ -2,10 +2,13 @@
 
 use bucket_core::{
     protocol::{
-        command::{Places, StoredItems},
+        command::{KeyScope, Places, StoredItems},
         query::{Query, QueryStart},
     },
-    schema::open_index::OpenIndex,
+    schema::{
+        open_index::OpenIndex,
+        spec::{BucketSpec, OutlierSpec},
+    },
     value::bytes,
 };
 use insta::assert_snapshot;
@@ -47,9 +50,16 @@ struct Counted {
 }
 
 fn scope() -> ParentScope {
-    let id = KeyPart::of::<i64>(&7);
-    let extras = const { &<ExtraItem<Book> as Bucket>::SPEC };
-    ParentScope::new(&Book::SPEC, extras, id, OpenIndex::first(extras.capacity))
+    scope_of(&Book::SPEC, const { &<ExtraItem<Book> as Bucket>::SPEC })
+}
+
+fn scope_of(spec: &'static OutlierSpec, extras: &'static BucketSpec) -> ParentScope {
+    let extras = KeyScope::new(extras, vec![KeyPart::of::<i64>(&7)]);
+    let open = OpenIndex::first(extras.spec.capacity);
+    ParentScope {
+        spec,
+        extras: extras.by(open),
+    }
 }
 
 /// A parent whose items have an identity.
@@ -70,10 +80,7 @@ struct Follower {
 
 #[test]
 fn outlier_identity() {
-    let id = KeyPart::of::<i64>(&7);
-    let extras = const { &<ExtraItem<User> as Bucket>::SPEC };
-    let open = OpenIndex::first(extras.capacity);
-    let scope = ParentScope::new(&User::SPEC, extras, id, open);
+    let scope = scope_of(&User::SPEC, const { &<ExtraItem<User> as Bucket>::SPEC });
     let items = [Bson::from(doc! { "user": 1_i64 })];
     let mut shown = Golden::default();
     let push = scope.push(items.to_vec(), false);
@@ -105,10 +112,10 @@ fn outlier_update() {
 
 #[test]
 fn outlier_edit() {
-    let id = KeyPart::of::<i64>(&7);
-    let extras = const { &<ExtraItem<Counted> as Bucket>::SPEC };
-    let open = OpenIndex::first(extras.capacity);
-    let scope = ParentScope::new(&Counted::SPEC, extras, id, open);
+    let scope = scope_of(
+        &Counted::SPEC,
+        const { &<ExtraItem<Counted> as Bucket>::SPEC },
+    );
     let query = Query::of(Counted::FIELDS.buyers.item().gt(5));
     let places = Places {
         bucket: String::new(),
@@ -120,9 +127,9 @@ fn outlier_edit() {
     shown.pipeline("the items of the parent", &matches);
     let unchanged = scope.unchanged_items(&places, 3);
     shown.document("unless they have changed", &unchanged);
-    let replace = scope.replace_items(&places, values(101..102));
+    let replace = scope.set_items(&places, values(101..102));
     shown.pipeline("replace them", &replace);
-    shown.pipeline("remove them", &scope.take_out(&places));
+    shown.pipeline("remove them", &scope.set_items(&places, Vec::new()));
     assert_snapshot!(shown.0);
 }
 

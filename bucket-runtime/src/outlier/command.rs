@@ -9,13 +9,11 @@ use bucket_core::{
     error::Kind,
     protocol::{
         budget::Budget,
-        command::{IndexedScope, KeyScope, Update, equality, size},
+        command::{IndexedScope, Update, equality, size},
     },
     schema::{
-        key::KeyPart,
-        open_index::OpenIndex,
         size::layout::{digits, field, signed},
-        spec::{BucketSpec, OutlierSpec},
+        spec::OutlierSpec,
     },
     value::element::{count_within, value_size},
 };
@@ -30,31 +28,17 @@ pub struct ParentScope {
     pub spec: &'static OutlierSpec,
     /// The parent's id as the key of its extras.
     pub extras: IndexedScope,
-    id: Bson,
 }
 
 impl ParentScope {
-    pub(crate) fn new(
-        spec: &'static OutlierSpec,
-        extras: &'static BucketSpec,
-        id: KeyPart,
-        open: OpenIndex,
-    ) -> Self {
-        Self {
-            spec,
-            id: id.value.clone(),
-            extras: KeyScope::new(extras, vec![id]).by(open),
-        }
-    }
-
     /// The parent's id, as it is stored.
     pub(crate) fn id(&self) -> &Bson {
-        &self.id
+        &self.extras.parts[0].value
     }
 
     /// The parent.
     pub fn parent(&self) -> Document {
-        doc! { "_id": equality(&self.id) }
+        doc! { "_id": equality(self.id()) }
     }
 
     /// The parent, if it is flagged.

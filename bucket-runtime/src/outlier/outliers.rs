@@ -2,12 +2,12 @@
 
 use std::{fmt, marker::PhantomData};
 
-use bucket_core::{schema::key::Key, server::Server};
+use bucket_core::{protocol::command::KeyScope, schema::key::Key, server::Server};
 use mongodb::{Collection, bson::Document};
 
 use super::{
-    IdRef, Outlier, collections::OutlierCollections, command::ParentScope, extra::ExtraItem,
-    known::KnownOutliers, parent_handle::ParentHandle,
+    IdRef, Outlier, collections::OutlierCollections, extra::ExtraItem, known::KnownOutliers,
+    parent_handle::ParentHandle,
 };
 use crate::{
     Bucket,
@@ -50,6 +50,7 @@ impl<T: Outlier> Outliers<T> {
     pub fn new(parents: Server, extras: Engine) -> Self {
         Self {
             collections: OutlierCollections {
+                spec: const { &T::SPEC },
                 parents,
                 extras,
                 known: KnownOutliers::default(),
@@ -72,9 +73,7 @@ impl<T: Outlier> Outliers<T> {
     /// The parent with this id.
     #[doc(hidden)]
     pub fn parent(&self, id: IdRef<'_, T>) -> ParentHandle {
-        let part = <(T::Id,)>::parts(id).remove(0);
-        let open = self.collections.extras.open;
-        let (spec, extras) = const { (&T::SPEC, &ExtraItem::<T>::SPEC) };
-        (self.collections).parent(ParentScope::new(spec, extras, part, open))
+        let extras = KeyScope::new(const { &ExtraItem::<T>::SPEC }, <(T::Id,)>::parts(id));
+        (self.collections).parent(extras.by(self.collections.extras.open))
     }
 }

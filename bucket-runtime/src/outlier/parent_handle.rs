@@ -3,7 +3,7 @@
 use bucket_core::{
     error::Kind,
     protocol::{
-        command::{identity, twins},
+        command::{IndexedScope, identity, twins},
         range::Range,
     },
     server::{read::cursor::id_of, target::Target},
@@ -47,11 +47,17 @@ pub struct ParentState {
 }
 
 impl OutlierCollections {
-    pub(crate) fn parent(&self, scope: ParentScope) -> ParentHandle {
+    pub(crate) fn parent(&self, extras: IndexedScope) -> ParentHandle {
         ParentHandle {
             collections: self.clone(),
-            scope,
+            scope: self.scope(extras),
         }
+    }
+
+    /// The parent with these extras.
+    pub(crate) fn scope(&self, extras: IndexedScope) -> ParentScope {
+        let spec = self.spec;
+        ParentScope { spec, extras }
     }
 }
 

@@ -7,10 +7,7 @@ mod edit;
 mod insert;
 mod push;
 mod push_many;
-mod push_unique;
 mod update;
 mod upsert;
-mod waiting_items;
 
-pub use self::push_many::PushManyError;
-pub use self::push_unique::ITEMS_PER_COMPARISON;
+pub use self::{push::ITEMS_PER_COMPARISON, push_many::PushManyError};

@@ -5,12 +5,7 @@ use bucket_core::server::call::span;
 use crate::{
     Bucket, Buckets,
     call::{InSession, Write},
-    write::{
-        appended::Appended,
-        combine::{CombinedKey, Combiner},
-        engine::Engine,
-        item::UntypedItem,
-    },
+    write::{appended::Appended, combine::Combiner, engine::Engine, item::UntypedItem},
 };
 
 impl<T: Bucket> Buckets<T> {
@@ -58,7 +53,7 @@ impl<T: Bucket> Buckets<T> {
 pub(crate) struct Writer {
     pub(crate) engine: Engine,
     /// `None` if each append is to be a command of its own.
-    pub(crate) combiner: Option<Combiner<CombinedKey>>,
+    pub(crate) combiner: Option<Combiner>,
 }
 
 fn append<'s>(writer: Writer, item: &dyn UntypedItem) -> Write<'s, Appended> {
@@ -68,7 +63,8 @@ fn append<'s>(writer: Writer, item: &dyn UntypedItem) -> Write<'s, Appended> {
         let (scope, entry) = entry?;
         match combiner {
             Some(combiner) if session.is_none() => {
-                (engine.append_with_others(&combiner, scope.key, entry)).await
+                let target = engine.target_of(&scope);
+                (combiner.send_with_others(&engine, target, &scope, entry)).await
             }
             _ => engine.append_one(scope, entry, session).await,
         }

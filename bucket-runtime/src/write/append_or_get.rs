@@ -1,17 +1,23 @@
 //! Appends an item, or gives the one with its identity.
 
-use bucket_core::{error::Kind, protocol::query::Query, server::call::span};
+use bucket_core::{
+    error::Kind,
+    protocol::{command::IndexedScope, query::Query},
+    schema::names::WHOLE_ITEM,
+    server::call::span,
+};
 use mongodb::ClientSession;
 
 use super::{
     appended::Appended,
-    edit::{Editor, Selection},
-    engine::{TRIES, pause},
-    identified_entry::IdentifiedEntry,
+    edit::{Edit, Editor, Selection},
+    engine::{Engine, TRIES, pause},
+    item::Entry,
 };
 use crate::{
     Bucket, Buckets, Identified, Result,
     call::{InSession, Write},
+    read::reader::Reader,
 };
 
 impl<T: Bucket> Buckets<T> {
@@ -54,7 +60,35 @@ impl<T: Bucket> Buckets<T> {
     }
 }
 
+/// An item with an identity, and its key for reads and writes.
+pub(super) struct IdentifiedEntry {
+    pub(super) engine: Engine,
+    pub(super) reader: Reader,
+    pub(super) scope: IndexedScope,
+    pub(super) entry: Entry,
+    /// The field with the identity.
+    pub(super) field: &'static str,
+}
+
 impl IdentifiedEntry {
+    pub(super) fn new<T: Identified>(buckets: &Buckets<T>, item: &T) -> Result<Self> {
+        let engine = buckets.engine();
+        let (scope, entry) = engine.entry(item)?;
+        Ok(Self {
+            reader: buckets.reader(item.key()),
+            engine,
+            scope,
+            entry,
+            field: T::SPEC.unique.unwrap_or(WHOLE_ITEM),
+        })
+    }
+
+    /// Appends the item, unless it is there.
+    pub(super) async fn append(&self, session: Option<&mut ClientSession>) -> Result<Appended> {
+        let (scope, entry) = (self.scope.clone(), self.entry.clone());
+        self.engine.append_one(scope, entry, session).await
+    }
+
     async fn append_or_get<T: Bucket>(
         self,
         mut session: Option<&mut ClientSession>,
@@ -75,11 +109,8 @@ impl IdentifiedEntry {
 
     /// The stored item with the same identity.
     async fn find<T: Bucket>(&self, session: Option<&mut ClientSession>) -> Result<Option<T>> {
-        let Some(field) = T::SPEC.unique else {
-            return Ok(None);
-        };
-        let query = Query::of_identity(field, &self.entry.element);
+        let query = Query::of_identity(self.field, &self.entry.element);
         let editor = Editor::new(self.reader.clone(), query, Selection::First);
-        Ok(editor.read(session).await?.pop())
+        Ok(editor.change(&mut Edit::Read, session).await?.items.pop())
     }
 }

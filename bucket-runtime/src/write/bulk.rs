@@ -30,16 +30,13 @@ mod store;
 
 use std::{mem, pin::Pin, sync::Arc};
 
-use bucket_core::{error::Kind, schema::id, server::transaction};
+use bucket_core::server::transaction;
 use futures_util::{Stream, StreamExt, stream};
-use mongodb::{ClientSession, bson::DateTime};
+use mongodb::ClientSession;
 
 pub use self::failed::{AppendManyError, FailedItem};
 use self::{buffer::LoadBuffer, in_session::LoadInSession};
-use crate::{
-    Bucket, Buckets, Result,
-    write::{engine::Engine, item::UntypedItem},
-};
+use crate::{Bucket, Buckets, Result, write::engine::Engine};
 
 impl<T: Bucket> Buckets<T> {
     /// Appends any number of items of any keys, from an iterator, in bounded memory.
@@ -205,7 +202,7 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
             }
             is_over = !is_full || buffer.load.is_over();
         }
-        let stored = buffer.load.stored();
+        let stored = buffer.load.lock().stored;
         match failed.is_empty() {
             true => Ok(stored),
             false => Err(AppendManyError { stored, failed }),
@@ -230,17 +227,4 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
         progress(stored);
         Ok(stored)
     }
-}
-
-/// An error if no bucket can start at the item's time, or a value is too long.
-fn check(engine: &Engine, item: &dyn UntypedItem) -> Result<()> {
-    let fits = |time: &DateTime| id::fits(item.spec().id.ordinal, time.timestamp_millis());
-    let kind = match item.check_lengths() {
-        Err(kind) => kind,
-        Ok(()) => match item.time().filter(|time| !fits(time)) {
-            Some(time) => Kind::TimeOutOfRange(time.to_string()),
-            None => return Ok(()),
-        },
-    };
-    Err(engine.target_of(&item.scope()).error(kind))
 }

@@ -32,7 +32,6 @@ mod caller;
 mod queue;
 
 pub(crate) use self::{
-    appends::CombinedKey,
     caller::{Caller, calls_of},
     queue::{Combiner, InFlight, SendWaiting},
 };

@@ -22,14 +22,14 @@ pub(crate) mod upsert;
 
 use bucket_core::{
     protocol::{filter::Filter, query::Query},
-    server::call::span,
+    server::call::{Span, span},
 };
 use mongodb::bson::Bson;
 
 pub(crate) use self::{
     found::FoundItems,
     protocol::{Editor, Selection},
-    step::{Change, ItemChange, Plan, Planned},
+    step::{Change, Edit, Edited, NewElements},
     sweep::Sweep,
 };
 use crate::{
@@ -75,9 +75,8 @@ impl<T: Bucket> Buckets<T> {
     /// bits, the bucket's rollup covers no item until it can be computed, and reads of it fail.
     pub fn remove_item<'s>(&self, key: KeyRef<'_, T>, filter: Filter<T>) -> Write<'s, Option<T>> {
         let editor = self.first_match(key, filter);
-        Write::new(span!(remove_item), |InSession(session)| async move {
-            let removed = editor.change(&mut Editor::plan_removal, session).await?;
-            Ok(removed.into_iter().next())
+        editor.edit(span!(remove_item), Edit::Remove, |mut edited| {
+            edited.items.pop()
         })
     }
 
@@ -104,11 +103,8 @@ impl<T: Bucket> Buckets<T> {
         filter: Filter<T>,
     ) -> Write<'s, Option<Bson>> {
         let editor = self.first_match(key, filter);
-        Write::new(span!(remove_stored), |InSession(session)| async move {
-            let removed = editor
-                .change(&mut Editor::plan_unread_removal, session)
-                .await?;
-            Ok(removed.into_iter().next())
+        editor.edit(span!(remove_stored), Edit::RemoveStored, |mut edited| {
+            edited.stored.pop()
         })
     }
 
@@ -155,7 +151,11 @@ impl<T: Bucket> Buckets<T> {
         filter: Filter<T>,
         change: impl FnMut(&mut T) + Send + 's,
     ) -> Write<'s, Option<T>> {
-        self.first_match(key, filter).update(Box::new(change))
+        let (editor, edit) = (
+            self.first_match(key, filter),
+            Edit::Update(Box::new(change)),
+        );
+        editor.edit(span!(update_item), edit, |mut edited| edited.items.pop())
     }
 
     /// An edit of the key's first item that matches.
@@ -165,13 +165,14 @@ impl<T: Bucket> Buckets<T> {
 }
 
 impl<T: Bucket> Editor<T> {
-    fn update(self, mut change: Change<'_, T>) -> Write<'_, Option<T>> {
-        Write::new(span!(update_item), |InSession(session)| async move {
-            let plan = &mut |editor: &Self, found: &mut FoundItems<T>| {
-                editor.plan_update(found, &mut change)
-            };
-            let changed = self.change(plan, session).await?;
-            Ok(changed.into_iter().next().map(|(item, _)| item))
+    fn edit<'s, O: Send + 's>(
+        self,
+        span: fn() -> Span,
+        mut edit: Edit<'s, T>,
+        output: fn(Edited<T>) -> Option<O>,
+    ) -> Write<'s, Option<O>> {
+        Write::new(span, move |InSession(session)| async move {
+            self.change(&mut edit, session).await.map(output)
         })
     }
 }

@@ -71,8 +71,7 @@ impl Engine {
     ) -> Result<Appended> {
         let mut batch = Batch::new(scope, [entry]);
         self.append(&mut batch, session).await?;
-        let done = batch.done.pop();
-        Ok(done.map_or(Appended::Stored, |(_, appended)| appended))
+        Ok(batch.only_result())
     }
 
     /// Sends the items in order, and calls `answer` with each item's owner and result, until all

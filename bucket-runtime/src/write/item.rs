@@ -65,8 +65,9 @@ pub trait UntypedItem: Send + Sync {
     /// The time of the item.
     fn time(&self) -> Option<DateTime>;
 
-    /// An error if the value of some field is longer than its `max_len`.
-    fn check_lengths(&self) -> Result<(), Kind>;
+    /// An error if the value of some field is longer than its `max_len`, or no bucket can start at
+    /// the item's time.
+    fn check(&self) -> Result<(), Kind>;
 
     /// The values of the fields that its rollup covers.
     fn rollup_values(&self) -> Vec<Option<Bson>>;
@@ -99,8 +100,15 @@ impl<T: Bucket> UntypedItem for T {
         Bucket::time(self)
     }
 
-    fn check_lengths(&self) -> Result<(), Kind> {
-        (self.too_long()).map_or(Ok(()), |field| Err(Kind::TooLong(field)))
+    fn check(&self) -> Result<(), Kind> {
+        if let Some(field) = self.too_long() {
+            return Err(Kind::TooLong(field));
+        }
+        let (ordinal, time) = (T::SPEC.id.ordinal, Bucket::time(self));
+        match time.filter(|time| !id::fits(ordinal, time.timestamp_millis())) {
+            Some(time) if ordinal != Ordinal::Number => Err(Kind::TimeOutOfRange(time.to_string())),
+            _ => Ok(()),
+        }
     }
 
     fn rollup_values(&self) -> Vec<Option<Bson>> {
@@ -181,7 +189,7 @@ pub(crate) fn entry(
 ) -> Result<Entry, Error> {
     let entry = Entry::from(stored_element(item, scope, fail)?);
     Ok(Entry {
-        opening_id: opening_id(scope, item.time()).map_err(fail)?,
+        opening_id: opening_id(scope, item.time()),
         time: item.time().filter(|_| scope.spec.expire_after.is_some()),
         rolled: item.rollup_values(),
         ..entry
@@ -194,7 +202,7 @@ pub fn stored_element(
     scope: &IndexedScope,
     fail: &dyn Fn(Kind) -> Error,
 ) -> Result<Bson, Error> {
-    item.check_lengths().map_err(fail)?;
+    item.check().map_err(fail)?;
     let refuse = |refusal: Refusal| fail(Kind::of_unwritten(&*refusal)).with_source(refusal);
     let element = item.element().map_err(refuse)?;
     if let Some(budget) = Budget::of(scope) {
@@ -245,15 +253,12 @@ pub fn is_single(identity: &Bson) -> bool {
     )
 }
 
-/// With a time ordinal, the id of a bucket that starts at this time; with windows, the id of the
-/// window's first bucket.
-pub(crate) fn opening_id(scope: &KeyScope, time: Option<DateTime>) -> Result<Option<String>, Kind> {
-    match (scope.spec.id.ordinal, time) {
-        (Ordinal::Number, _) | (_, None) => Ok(None),
-        _ if scope.window.is_some() => Ok(Some(scope.prefix.clone())),
-        (ordinal, Some(time)) => match id::time(ordinal, time.timestamp_millis()) {
-            Some(text) => Ok(Some(scope.id(&text))),
-            None => Err(Kind::TimeOutOfRange(time.to_string())),
-        },
+/// With a time ordinal, the id of a bucket that starts at this time, which was checked; with
+/// windows, the id of the window's first bucket.
+pub(crate) fn opening_id(scope: &KeyScope, time: Option<DateTime>) -> Option<String> {
+    match (scope.spec.id.ordinal, time?) {
+        (Ordinal::Number, _) => None,
+        _ if scope.window.is_some() => Some(scope.prefix.clone()),
+        (ordinal, time) => Some(scope.id(&id::time(ordinal, time.timestamp_millis())?)),
     }
 }

@@ -24,20 +24,13 @@ impl ParentScope {
         filter
     }
 
-    /// Replaces the items with these elements: a pipeline.
-    pub(crate) fn replace_items(&self, places: &Places, elements: Vec<Bson>) -> Vec<Document> {
-        vec![self.set_items(places, elements), self.mark_change(None)]
-    }
-
-    /// Removes the items: a pipeline, which also corrects the total.
-    pub(crate) fn take_out(&self, places: &Places) -> Vec<Document> {
-        let removed = Bson::from(places.at.len() as i64);
-        let kept = self.set_items(places, Vec::new());
-        vec![kept, self.mark_change(Some(removed))]
-    }
-
-    fn set_items(&self, places: &Places, elements: Vec<Bson>) -> Document {
+    /// Puts these elements in the places of the items, or removes them if there are none, and
+    /// corrects the total: a pipeline.
+    pub(crate) fn set_items(&self, places: &Places, elements: Vec<Bson>) -> Vec<Document> {
+        let removed = elements.is_empty();
+        let removed = removed.then(|| Bson::from(places.at.len() as i64));
         let items = places.replaced_in(&format!("${}", self.spec.items), elements);
-        doc! { "$set": { self.spec.items: items } }
+        let set = doc! { "$set": { self.spec.items: items } };
+        vec![set, self.mark_change(removed)]
     }
 }

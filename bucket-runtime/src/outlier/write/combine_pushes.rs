@@ -5,13 +5,13 @@ use std::{mem, sync::Arc};
 
 use bucket_core::protocol::command::Update;
 
-use super::waiting_items::WaitingItems;
 use crate::{
     Result,
-    outlier::{collections::OutlierCollections, command::ParentScope, parent_handle::ParentHandle},
+    outlier::{collections::OutlierCollections, parent_handle::ParentHandle},
     write::{
         appended::Appended,
         combine::{Caller, InFlight, SendWaiting, calls_of},
+        engine::Batch,
         item::Entry,
     },
 };
@@ -20,39 +20,35 @@ impl ParentHandle {
     /// Pushes one item, together with other waiting ones.
     pub(super) async fn push_with_others(self, entry: Entry) -> Result<Appended> {
         let Self { collections, scope } = &self;
-        let prefix = &scope.extras.prefix;
-        let combiner = &collections.combiner;
-        let pushed = combiner.send_with_others(collections, self.parent(), prefix, scope, entry);
-        pushed.await
+        let (combiner, extras) = (&collections.combiner, &scope.extras);
+        (combiner.send_with_others(collections, self.parent(), extras, entry)).await
     }
 
     /// Pushes these items, and gives each caller its own result. If one item may have failed the
     /// others, each that is not stored is pushed by itself.
-    async fn push_all(&self, pushes: Vec<(Caller, Entry)>) {
-        let calls = calls_of(pushes.iter().map(|(caller, _)| caller));
-        let mut items = WaitingItems::new(pushes.iter().map(|(_, entry)| entry.clone()));
-        let pushed = calls.carry(self.push(&mut items, None)).await;
-        let is_alone = pushes.len() == 1;
-        for (place, (caller, entry)) in pushes.into_iter().enumerate() {
-            let answer = items.answer(place);
-            match &pushed {
-                // An equal item that waited, too, may be the one that failed.
-                Err(error) if answer != Appended::Stored => {
-                    match is_alone || error.is_maybe_stored() {
-                        true => caller.answer(Err(error.clone())),
-                        false => Box::pin(self.push_all(vec![(caller, entry)])).await,
-                    }
+    async fn push_all(&self, batch: &mut Batch<Caller>) {
+        let is_alone = batch.len() == 1;
+        let calls = calls_of(batch.owners());
+        let pushed = calls.carry(self.push(batch, None)).await;
+        for (caller, appended) in batch.done.drain(..) {
+            caller.answer(Ok(appended));
+        }
+        let Err(error) = pushed else { return };
+        for (caller, entry) in mem::take(&mut batch.entries) {
+            match is_alone || error.is_maybe_stored() {
+                true => caller.answer(Err(error.clone())),
+                false => {
+                    let scope = self.scope.extras.clone();
+                    let mut alone = Batch::with_owners(scope, [(caller, entry)]);
+                    Box::pin(self.push_all(&mut alone)).await;
                 }
-                _ => caller.answer(Ok(answer)),
             }
         }
     }
 }
 
 impl SendWaiting for OutlierCollections {
-    type Key = ParentScope;
-
-    async fn send(&self, mut parents: Vec<InFlight<ParentScope>>) -> Vec<InFlight<ParentScope>> {
+    async fn send(&self, mut parents: Vec<InFlight>) -> Vec<InFlight> {
         match parents.len() {
             1 => vec![self.push_each(parents.remove(0)).await],
             _ => self.push_to_arrays(parents).await,
@@ -62,23 +58,18 @@ impl SendWaiting for OutlierCollections {
 
 impl OutlierCollections {
     /// Pushes all items of one parent.
-    async fn push_each(&self, mut parent: InFlight<ParentScope>) -> InFlight<ParentScope> {
-        let pushes = mem::take(&mut parent.items);
-        if !pushes.is_empty() {
-            self.parent(parent.key.clone()).push_all(pushes).await;
-        }
+    async fn push_each(&self, mut parent: InFlight) -> InFlight {
+        let handle = self.parent(parent.batch.scope.clone());
+        handle.push_all(&mut parent.batch).await;
         parent
     }
 
     /// Pushes into the arrays of these parents in one command. A parent that the server leaves as
     /// it is goes on by itself: it may be full or missing, or hold the item.
-    async fn push_to_arrays(
-        &self,
-        parents: Vec<InFlight<ParentScope>>,
-    ) -> Vec<InFlight<ParentScope>> {
+    async fn push_to_arrays(&self, parents: Vec<InFlight>) -> Vec<InFlight> {
         let (mut sent, mut updates) = (Vec::new(), Vec::new());
         for parent in parents {
-            match self.first_statement(&parent) {
+            match self.first_statement(&parent.batch) {
                 Some(update) => {
                     updates.push(update);
                     sent.push(parent);
@@ -89,15 +80,14 @@ impl OutlierCollections {
         if sent.is_empty() {
             return sent;
         }
-        let pushes = sent.iter().flat_map(|parent| &parent.items);
-        let calls = calls_of(pushes.map(|(caller, _)| caller));
+        let calls = calls_of(sent.iter().flat_map(|parent| parent.batch.owners()));
         let results = match calls.carry(self.parents.update_found(updates)).await {
             Ok(results) => results,
             Err(error) => sent.iter().map(|_| Err(error.clone())).collect(),
         };
         let mut done = Vec::with_capacity(sent.len());
         for (mut parent, result) in sent.into_iter().zip(results) {
-            let target = self.parents.target_of(&parent.key.extras);
+            let target = self.parents.target_of(&parent.batch.scope);
             let is_found = result.map_err(|error| target.write_error(error));
             let answer = match is_found {
                 Ok(true) => Ok(Appended::Stored),
@@ -108,7 +98,7 @@ impl OutlierCollections {
                     continue;
                 }
             };
-            for (caller, _) in mem::take(&mut parent.items) {
+            for (caller, _) in parent.batch.entries.drain(..) {
                 caller.answer(answer.clone());
             }
             done.push(parent);
@@ -118,17 +108,16 @@ impl OutlierCollections {
 
     /// The push into a parent's array as one of several statements, unless the items belong to the
     /// extras or no document can hold one.
-    fn first_statement(&self, parent: &InFlight<ParentScope>) -> Option<Update> {
-        let InFlight { key, items, .. } = parent;
-        let misfit = key.find_misfit(items.iter().map(|(_, entry)| entry.size));
-        let is_sent =
-            !items.is_empty() && !self.known.contains(&key.extras.prefix) && misfit.is_none();
-        let elements = items.iter().map(|(_, entry)| entry.element.clone());
-        is_sent.then(|| key.push(elements.collect(), false))
+    fn first_statement(&self, batch: &Batch<Caller>) -> Option<Update> {
+        let scope = self.scope(batch.scope.clone());
+        let is_sent = !batch.is_empty()
+            && !self.known.contains(&batch.scope.prefix)
+            && scope.find_misfit(batch.sizes()).is_none();
+        is_sent.then(|| scope.push(batch.first(batch.len()), false))
     }
 
     /// Pushes all items of one parent in a task of its own.
-    fn push_apart(&self, parent: InFlight<ParentScope>) {
+    fn push_apart(&self, parent: InFlight) {
         let collections = self.clone();
         let queue = Arc::clone(&parent.queue);
         queue.continue_with(self.clone(), async move {

@@ -1,22 +1,18 @@
 //! Edits and removals of single items of a parent; `many` has those of several.
 
 pub(super) mod many;
-mod plan;
 mod protocol;
 
 use bucket_core::{
     protocol::{filter::Filter, query::Query},
-    server::call::span,
+    server::call::{Span, span},
 };
 
-use self::{
-    plan::ItemEdit,
-    protocol::{ExtrasEditor, FoundExtras, ParentEditor},
-};
+use self::protocol::ParentEditor;
 use crate::{
     call::{InSession, Write},
     outlier::{IdRef, Outlier, Outliers, extra::ExtraItem},
-    write::edit::{Change, Editor},
+    write::edit::Edit,
 };
 
 impl<T: Outlier> Outliers<T> {
@@ -65,11 +61,7 @@ impl<T: Outlier> Outliers<T> {
         filter: Filter<T::Item>,
     ) -> Write<'s, Option<T::Item>> {
         let editor = self.first_match(id, filter);
-        Write::new(span!(remove_item), |InSession(session)| async move {
-            let removal = ItemEdit::<T, _>::Removal(Editor::plan_removal);
-            let removed = editor.change_first(removal, session).await?;
-            Ok(removed.map(|extra| extra.item))
-        })
+        editor.edit::<T>(span!(remove_item), Edit::Remove)
     }
 
     /// Reads the first item of a parent that matches, in the order of [`items`](Self::items), calls
@@ -117,7 +109,8 @@ impl<T: Outlier> Outliers<T> {
         mut change: impl FnMut(&mut T::Item) + Send + 's,
     ) -> Write<'s, Option<T::Item>> {
         let change = move |extra: &mut ExtraItem<T>| change(&mut extra.item);
-        self.first_match(id, filter).update(Box::new(change))
+        let editor = self.first_match(id, filter);
+        editor.edit(span!(update_item), Edit::Update(Box::new(change)))
     }
 
     /// An edit of the parent's first item that matches.
@@ -133,16 +126,13 @@ impl<T: Outlier> Outliers<T> {
 }
 
 impl ParentEditor {
-    fn update<T: Outlier>(
+    fn edit<T: Outlier>(
         self,
-        mut change: Change<'_, ExtraItem<T>>,
+        span: fn() -> Span,
+        mut edit: Edit<'_, ExtraItem<T>>,
     ) -> Write<'_, Option<T::Item>> {
-        Write::new(span!(update_item), |InSession(session)| async move {
-            let plan = &mut |editor: &ExtrasEditor<T>, found: &mut FoundExtras<T>| {
-                editor.plan_update(found, &mut change)
-            };
-            let changed = self.change_first(ItemEdit::Update(plan), session).await?;
-            Ok(changed.map(|(extra, _)| extra.item))
+        Write::new(span, move |InSession(session)| async move {
+            self.change_first(&mut edit, session).await
         })
     }
 }

@@ -7,7 +7,6 @@ use bucket_core::{
 };
 use mongodb::{ClientSession, bson::Document};
 
-use super::waiting_items::WaitingItems;
 use crate::{
     Result,
     call::{InSession, Write},
@@ -87,11 +86,11 @@ impl ParentHandle {
                 Some("_id_") => error.known_as(Kind::ParentThere),
                 _ => error,
             })?;
-        let mut rest = WaitingItems::new(rest.into_iter().map(Entry::from));
+        let mut rest = self.batch(rest.into_iter().map(Entry::from));
         let extended = self.extend(&mut rest, session).await;
         extended.map_err(|error| match error.is(&Kind::NoParent) {
             true => error.known_as(Kind::ParentDeleted),
-            false => error.with_stored(kept + rest.stored.len()),
+            false => error.with_stored(kept + rest.count_stored() as usize),
         })
     }
 }

@@ -1,9 +1,19 @@
 //! The push: into the parent's array while it has room, else into the extras.
+//!
+//! An array takes nothing more once its parent is flagged. So an item with an identity that a
+//! flagged parent's array does not hold is never in it later, and from then on the unique index of
+//! the extras is enough.
+
+use std::iter;
 
 use bucket_core::{
     error::Kind,
     server::call::span,
-    value::{element::Element, raw_field::RawField, read_back},
+    value::{
+        element::{Element, count_within},
+        raw_field::RawField,
+        read_back,
+    },
 };
 use mongodb::{ClientSession, bson::Bson};
 
@@ -18,12 +28,13 @@ use crate::{
     read::stored_bucket::read_element,
     write::{
         appended::Appended,
-        engine::TRIES,
+        engine::{Batch, COMMAND_BYTES, TRIES},
         item::{self, Entry},
     },
 };
 
-use super::waiting_items::WaitingItems;
+/// How many items one command compares with those of a parent.
+pub const ITEMS_PER_COMPARISON: usize = 1000;
 
 impl<T: Outlier> Outliers<T> {
     /// Pushes one item: into the parent's array while it has room, then into its extras. Gives
@@ -67,9 +78,9 @@ impl<T: Outlier> Outliers<T> {
             let Some(session) = session else {
                 return parent.push_with_others(entry).await;
             };
-            let mut items = WaitingItems::new([entry]);
-            parent.push(&mut items, Some(session)).await?;
-            Ok(items.answer(0))
+            let mut batch = parent.batch([entry]);
+            parent.push(&mut batch, Some(session)).await?;
+            Ok(batch.only_result())
         })
     }
 }
@@ -94,28 +105,33 @@ impl ParentHandle {
         checked.map_err(|refusal| self.unwritten(refusal))
     }
 
-    /// Pushes the items, in order; after an error, `items` holds those that were not stored.
+    /// Items for this parent, each with its place.
+    pub(super) fn batch(&self, entries: impl IntoIterator<Item = Entry>) -> Batch<usize> {
+        Batch::with_owners(self.scope.extras.clone(), (0..).zip(entries))
+    }
+
+    /// Pushes the items, in order; after an error, the batch holds those that were not stored.
     ///
     /// Each step is one command, complete in itself. The flag is set before the first extra is
     /// stored, so there are never extras without it, even if the steps are interrupted.
-    pub(super) async fn push(
+    pub(super) async fn push<W: Send + Sync>(
         &self,
-        items: &mut WaitingItems,
+        batch: &mut Batch<W>,
         session: Option<&mut ClientSession>,
     ) -> Result<()> {
-        let misfit = self.scope.find_misfit(items.sizes());
-        let fitting = misfit.as_ref().map_or(items.entries.len(), |(n, _)| *n);
-        let rest = items.entries.split_off(fitting);
-        let pushed = match self.scope.spec.unique {
-            None => self.push_fitting(items, session).await,
-            Some(field) => {
-                items.remove_twins(field);
-                self.push_identified(field, items, session).await
-            }
-        };
-        items.entries.extend(rest);
+        let misfit = self.scope.find_misfit(batch.sizes());
+        let fitting = misfit.as_ref().map_or(batch.len(), |(n, _)| *n);
+        let rest = batch.entries.split_off(fitting);
+        let twins = batch.take_twins();
+        let pushed = self.push_fitting(batch, session).await;
+        match pushed {
+            Ok(()) => batch.note_present(twins),
+            // The earlier one may be the one that failed.
+            Err(_) => batch.entries.extend(twins),
+        }
+        batch.entries.extend(rest);
         pushed.map_err(
-            |error| match error.is(&Kind::NoParent) && !items.stored.is_empty() {
+            |error| match error.is(&Kind::NoParent) && batch.count_stored() > 0 {
                 true => error.known_as(Kind::ParentDeleted),
                 false => error,
             },
@@ -123,76 +139,118 @@ impl ParentHandle {
         misfit.map_or(Ok(()), |(_, kind)| Err(self.error(kind)))
     }
 
-    /// Pushes items each of which a document can hold.
-    async fn push_fitting(
+    /// Pushes items each of which a document can hold, and no two of which have one identity.
+    ///
+    /// The parent's array takes items in an update that excludes their identities. The items of an
+    /// outlier go to the extras after an update that shows both, the flag and that the array holds
+    /// none of them.
+    async fn push_fitting<W: Send + Sync>(
         &self,
-        items: &mut WaitingItems,
+        batch: &mut Batch<W>,
         mut session: Option<&mut ClientSession>,
     ) -> Result<()> {
-        let mut is_known = !items.entries.is_empty() && self.is_known();
-        // The extras do not show that the parent still is an outlier: a delete that was cut short
-        // leaves them, and so does one that another push overtook. With a total, the transaction
-        // looks at the parent.
-        let has_total = self.scope.spec.total.is_some();
-        if is_known && (has_total || self.is_flagged(session.as_deref_mut()).await?) {
-            match self.extend(items, session.as_deref_mut()).await {
-                Err(error) if error.is(&Kind::NoParent) => {}
-                extended => return extended,
-            }
-        }
+        let are_unique = self.scope.spec.unique.is_some();
         // A parent whose state is unknown is treated as empty.
         let mut state = ParentState::default();
+        let mut is_outlier = self.is_known();
         // The parent may change its state between two steps.
-        for _ in 0..TRIES {
-            if items.entries.is_empty() {
-                return Ok(());
+        let mut changes = 0;
+        while !batch.is_empty() {
+            let mut most = batch.len();
+            if are_unique {
+                // A command holds an item and its identity.
+                let sizes = batch.sizes().take(ITEMS_PER_COMPARISON);
+                most = count_within(COMMAND_BYTES / 2, sizes).max(1);
             }
-            let fitting = self.count_fitting(&state, items).max(1);
-            if !is_known {
-                let pushed = self.push_to_array(items, fitting, &state, session.as_deref_mut());
-                if pushed.await? {
-                    state = ParentState::default();
-                    continue;
-                }
+            let fitting = self.count_fitting(&state, batch).clamp(1, most);
+            let is_pushed = !is_outlier
+                && (self.push_to_array(batch, fitting, &state, session.as_deref_mut())).await?;
+            // An array that did not take unique items may hold some of them.
+            let is_pushed = is_pushed
+                || (is_outlier || !are_unique)
+                    && (self.push_to_outlier(batch, most, session.as_deref_mut())).await?;
+            if is_pushed {
+                (state, changes) = (ParentState::default(), 0);
+                continue;
             }
-            let first = items.first(1);
-            let flag = || self.scope.flag(&first);
-            let target = self.parent().store_no_items();
-            if target.update(flag, session.as_deref_mut()).await? {
-                bucket_core::reached!("a push flags its parent, known: {is_known}");
-                self.remember();
-                return self.extend(items, session).await;
+            // Items are there; or the parent has room, but for fewer of them; or it does not exist.
+            let first = batch.first(most);
+            let found = self.read_state(&first, true, session.as_deref_mut());
+            state = (found.await?).ok_or_else(|| self.error(Kind::NoParent))?;
+            batch.remove_present(&state.held);
+            is_outlier = are_unique && (state.flagged || self.count_fitting(&state, batch) == 0);
+            bucket_core::reached!("a push again, flagged: {}", state.flagged);
+            if !state.flagged {
+                self.forget();
             }
-            self.forget();
-            is_known = false;
-            // The parent has room, but for fewer items; or it does not exist.
-            let found = self.read_state(&[], true, session.as_deref_mut()).await?;
-            state = found.ok_or_else(|| self.error(Kind::NoParent))?;
+            changes += 1;
+            if changes == TRIES {
+                return Err(self.error(Kind::Contended(changes)));
+            }
         }
-        Err(self.error(Kind::Contended(TRIES)))
+        Ok(())
     }
 
     /// Pushes the first items to the array of a parent that is not flagged, if it has room and
     /// holds none of their identities.
-    pub(super) async fn push_to_array(
+    async fn push_to_array<W: Sync>(
         &self,
-        items: &mut WaitingItems,
+        batch: &mut Batch<W>,
         first: usize,
         state: &ParentState,
         session: Option<&mut ClientSession>,
     ) -> Result<bool> {
-        let push = || self.scope.push(items.first(first), state.lacks_total);
+        let push = || self.scope.push(batch.first(first), state.lacks_total);
         let is_pushed = self.parent().update(push, session).await?;
         bucket_core::reached!("a push to a parent's array, stored: {is_pushed}");
         if is_pushed {
-            let pushed = items.entries.drain(..first);
-            items.stored.extend(pushed.map(|(place, _)| place));
+            batch.note_results(iter::repeat_n(Appended::Stored, first));
         }
         Ok(is_pushed)
     }
 
+    /// Appends the first items to the extras, if the parent is flagged, or gets its flag since it
+    /// has no room, and its array holds none of their identities.
+    async fn push_to_outlier<W: Send + Sync>(
+        &self,
+        batch: &mut Batch<W>,
+        first: usize,
+        mut session: Option<&mut ClientSession>,
+    ) -> Result<bool> {
+        let are_unique = self.scope.spec.unique.is_some();
+        // The extras do not show that the parent still is an outlier: a delete that was cut short
+        // leaves them, and so does one that another push overtook. With a total, the transaction
+        // looks at the parent.
+        let is_known = !are_unique && self.is_known();
+        let is_outlier = if !is_known {
+            let compared = batch.first(if are_unique { first } else { 1 });
+            let flag = || self.scope.flag(&compared);
+            let target = self.parent().store_no_items();
+            target.update(flag, session.as_deref_mut()).await?
+        } else if self.scope.spec.total.is_none() {
+            self.is_flagged(session.as_deref_mut()).await?
+        } else {
+            true
+        };
+        if !is_outlier {
+            return Ok(false);
+        }
+        bucket_core::reached!("a push to an outlier, known: {is_known}");
+        self.check_extras(session.as_deref_mut()).await?;
+        if !is_known {
+            self.remember();
+        }
+        let later = batch.entries.split_off(first);
+        let extended = self.extend(batch, session).await;
+        batch.entries.extend(later);
+        match extended {
+            Err(error) if is_known && error.is(&Kind::NoParent) => Ok(false),
+            extended => extended.map(|()| true),
+        }
+    }
+
     /// How many of the first items a parent in this state can take.
-    pub(super) fn count_fitting(&self, state: &ParentState, items: &WaitingItems) -> usize {
-        (self.scope).count_fitting(state.length, state.bytes, items.sizes())
+    fn count_fitting<W>(&self, state: &ParentState, batch: &Batch<W>) -> usize {
+        (self.scope).count_fitting(state.length, state.bytes, batch.sizes())
     }
 }

@@ -1,10 +1,9 @@
 //! The push of many items, across the threshold.
 
-use std::fmt;
+use std::{collections::HashSet, fmt};
 
 use bucket_core::{error::count, server::call::span};
 
-use super::waiting_items::WaitingItems;
 use crate::{
     Error,
     call::{InSession, Write},
@@ -36,18 +35,14 @@ impl<T: Outlier> Outliers<T> {
                 Ok(entries) => entries,
                 Err(error) => return Err(PushManyError { error, rest: items }),
             };
-            let mut waiting = WaitingItems::new(entries);
-            let pushed = parent.push(&mut waiting, session).await;
-            let mut places = waiting.entries.iter().map(|(place, _)| *place).peekable();
-            let numbered = items.into_iter().enumerate();
-            let rest = numbered.filter(|(n, _)| places.next_if_eq(n).is_some());
-            match pushed {
-                Ok(()) => Ok(waiting.stored.len() as u64),
-                Err(error) => Err(PushManyError {
-                    error,
-                    rest: rest.map(|(_, item)| item).collect(),
-                }),
-            }
+            let mut batch = parent.batch(entries);
+            let Err(error) = parent.push(&mut batch, session).await else {
+                return Ok(batch.count_stored());
+            };
+            let left = batch.owners().copied().collect::<HashSet<_>>();
+            let rest = (0..).zip(items).filter(|(place, _)| left.contains(place));
+            let rest = rest.map(|(_, item)| item).collect();
+            Err(PushManyError { error, rest })
         })
     }
 }

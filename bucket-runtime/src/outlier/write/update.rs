@@ -132,11 +132,15 @@ impl ParentHandle {
         let (Bson::Document(before), Bson::Document(after)) = (before, after) else {
             return Err(self.error(Kind::Serialize));
         };
-        let changes = FieldChange::between(&stored, &before, &after);
-        let changes = self.without_written(changes)?;
+        let changes = self.without_written(FieldChange::between(&stored, &before, &after))?;
         self.check_changed::<T>(stored, &changes)?;
-        self.check_room(read, &changes)?;
-        Ok(changes)
+        let grown = FieldChange::growth(&changes);
+        let bytes = whole_in(read, "size").unwrap_or(0) as i64 + grown;
+        let spec = self.scope.spec;
+        match grown > 0 && !spec.is_bounded && bytes > i64::from(spec.max_bytes) {
+            true => Err(self.error(Kind::ParentTooLarge(bytes))),
+            false => Ok(changes),
+        }
     }
 
     /// The changes of fields that the runtime does not write by itself; an error if one of those
@@ -174,18 +178,5 @@ impl ParentHandle {
         let read = bytes::read::<T>(&raw);
         let unreadable = |error| self.error(Kind::Serialize).with_driver(error);
         read.map(drop).map_err(unreadable)
-    }
-
-    /// An error if the parent has no room for what its fields grow by.
-    fn check_room(&self, read: &RawDocument, changes: &[FieldChange]) -> Result<()> {
-        let grown = FieldChange::growth(changes);
-        let bytes = whole_in(read, "size").unwrap_or(0) as i64 + grown;
-        match grown > 0
-            && !self.scope.spec.is_bounded
-            && bytes > i64::from(self.scope.spec.max_bytes)
-        {
-            true => Err(self.error(Kind::ParentTooLarge(bytes))),
-            false => Ok(()),
-        }
     }
 }

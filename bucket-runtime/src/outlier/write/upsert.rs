@@ -8,7 +8,6 @@ use mongodb::{
     bson::{Bson, doc},
 };
 
-use super::waiting_items::WaitingItems;
 use crate::{
     Result,
     call::{InSession, Write},
@@ -17,6 +16,7 @@ use crate::{
     },
     read::reader::Reader,
     write::{
+        appended::Appended,
         edit::upsert::{Upserted, replace_by_identity},
         engine::{TRIES, pause},
         item::Entry,
@@ -99,12 +99,12 @@ impl ParentHandle {
                 let grown = self.check_growth(field, &entry, session.as_deref_mut());
                 grown.await?;
             }
-            let mut items = WaitingItems::new([entry.clone()]);
-            self.push(&mut items, session.as_deref_mut()).await?;
-            match items.stored.len() {
-                0 if field == WHOLE_ITEM => return Ok(Upserted::Replaced),
-                0 => was_there = true,
-                _ => return Ok(Upserted::Appended),
+            let mut batch = self.batch([entry.clone()]);
+            self.push(&mut batch, session.as_deref_mut()).await?;
+            match batch.only_result() {
+                Appended::Stored => return Ok(Upserted::Appended),
+                Appended::AlreadyThere if field == WHOLE_ITEM => return Ok(Upserted::Replaced),
+                Appended::AlreadyThere => was_there = true,
             }
         }
         Err(self.error(Kind::Contended(TRIES)))

@@ -5,7 +5,7 @@ use std::{collections::HashMap, mem, sync::Arc};
 use bucket_core::server::call;
 use tokio::{sync::mpsc, task::JoinSet};
 
-use super::{OnProgress, check, load::Load, sizes::Sizes};
+use super::{OnProgress, load::Load, sizes::Sizes};
 use crate::{
     Error,
     write::{
@@ -52,7 +52,8 @@ impl LoadBuffer {
 
     /// Adds an item, unless it cannot be stored; returns whether to flush before the next one.
     pub(super) fn add(&mut self, index: usize, item: &dyn UntypedItem) -> bool {
-        if let Err(error) = check(&self.load.engine, item) {
+        if let Err(kind) = item.check() {
+            let error = self.load.engine.target_of(&item.scope()).error(kind);
             self.load.record_refused([index], &error);
             // Checking this for every item would take as long as all other work here.
             return self.load.is_over();
@@ -95,7 +96,7 @@ impl LoadBuffer {
             progress(stored);
         }
         parts.join_all().await;
-        self.load.take_refused()
+        mem::take(&mut self.load.lock().refused)
     }
 
     /// Takes out the items of each key, in as many parts as commands may be in flight.

@@ -65,24 +65,19 @@ impl<T> fmt::Display for AppendManyError<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { stored, failed } = self;
         let are = |n: u64| if n == 1 { "is" } else { "are" };
-        let lost = failed.len() as u64;
-        let items = count(*stored, "item");
+        let (items, lost) = (count(*stored, "item"), failed.len() as u64);
+        let FailedItem { index, error, .. } = &failed[0];
+        let (stored, not) = (are(*stored), are(lost));
         write!(
             f,
-            "{items} {} stored, {lost} {} not",
-            are(*stored),
-            are(lost)
-        )?;
-        match failed.first() {
-            Some(first) => write!(f, "; item {}: {}", first.index, first.error),
-            None => Ok(()),
-        }
+            "{items} {stored} stored, {lost} {not} not; item {index}: {error}"
+        )
     }
 }
 
 impl<T: fmt::Debug> StdError for AppendManyError<T> {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.failed.first().map(|first| &first.error as _)
+        Some(&self.failed[0].error)
     }
 }
 

@@ -43,7 +43,7 @@ impl Load {
                 }
                 let statement = batch.statements(SendMode::WithOthers).ok();
                 if let Some((update, carried)) = statement.and_then(|mut first| first.pop()) {
-                    bytes += batch.bytes_of_first(carried.items);
+                    bytes += batch.sizes().take(carried.items).sum::<usize>();
                     if bytes > COMMAND_BYTES && !fills.is_empty() {
                         break;
                     }

@@ -4,21 +4,15 @@
 //! in a transaction: it reads where it would otherwise learn from a refusal, which aborts the
 //! transaction.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
-use bucket_core::{
-    error::Kind,
-    protocol::command::{IndexedScope, identity},
-    server::transaction::Attempt,
-    value::number::comparable,
-};
+use bucket_core::{error::Kind, protocol::command::IndexedScope, server::transaction::Attempt};
 use futures_util::future::BoxFuture;
 use mongodb::ClientSession;
 
 use crate::{
     Result,
     write::{
-        appended::Appended,
         engine::{Batch, COMMAND_BYTES, Engine},
         item::{Entry, UntypedItem},
     },
@@ -33,8 +27,6 @@ pub(super) struct LoadInSession {
     engine: Engine,
     /// By the prefix of the key's ids.
     keys: BTreeMap<String, (IndexedScope, Vec<Entry>)>,
-    /// The keys and identities of the items, where the struct has a `unique` field.
-    identities: HashSet<Vec<String>>,
     bytes: usize,
 }
 
@@ -43,18 +35,13 @@ impl LoadInSession {
         Self {
             engine,
             keys: BTreeMap::new(),
-            identities: HashSet::new(),
             bytes: 0,
         }
     }
 
-    /// Adds an item, unless an earlier one has its identity; or an error if the load cannot be
-    /// stored with it.
+    /// Adds an item; an error if the load cannot be stored with it.
     pub(super) fn add(&mut self, item: &dyn UntypedItem) -> Result<()> {
         let (scope, entry) = self.engine.entry(item)?;
-        if self.is_twin(&entry, &scope) {
-            return Ok(());
-        }
         self.bytes += entry.size;
         let key = self.keys.entry(scope.prefix.clone());
         (key.or_insert_with(|| (scope, Vec::new())).1).push(entry);
@@ -67,18 +54,6 @@ impl LoadInSession {
         };
         Err(self.engine.server.target().error(too_large))
     }
-
-    /// Whether an earlier item of the key has the item's identity: the unique index does not see
-    /// two in one bucket.
-    fn is_twin(&mut self, entry: &Entry, scope: &IndexedScope) -> bool {
-        let unique = scope.spec.unique;
-        let Some(identity) = unique.and_then(|field| identity(field, &entry.element)) else {
-            return false;
-        };
-        let key = scope.parts.iter().map(|part| &part.value);
-        let named = key.chain([identity]).map(comparable).collect();
-        !self.identities.insert(named)
-    }
 }
 
 impl Attempt for LoadInSession {
@@ -90,11 +65,12 @@ impl Attempt for LoadInSession {
             let mut stored = 0;
             for (scope, entries) in self.keys.values() {
                 let mut batch = Batch::new(scope.clone(), entries.iter().cloned());
+                // The unique index does not see two in one bucket.
+                drop(batch.take_twins());
                 self.engine.append(&mut batch, Some(&mut *session)).await?;
-                let done = batch.done.iter();
-                stored += done.filter(|done| done.1 == Appended::Stored).count();
+                stored += batch.count_stored();
             }
-            Ok(stored as u64)
+            Ok(stored)
         })
     }
 }

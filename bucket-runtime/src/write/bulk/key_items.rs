@@ -63,8 +63,7 @@ impl KeyItems {
 
     /// With a time ordinal, the id of a bucket that this item opens.
     pub(super) fn opening_id(&self, index: usize) -> Option<String> {
-        // The time was checked when the item was taken.
-        item::opening_id(&self.scope, self.item(index).time()).ok()?
+        item::opening_id(&self.scope, self.item(index).time())
     }
 
     /// The entry of an item.

@@ -2,7 +2,6 @@
 
 use std::{
     collections::HashMap,
-    mem,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -33,10 +32,10 @@ pub(super) struct Load {
 
 #[derive(Default)]
 pub(super) struct LoadState {
-    stored: u64,
+    pub(super) stored: u64,
     failed: usize,
     /// Why buffered items were not stored, by their indexes.
-    refused: HashMap<usize, Error>,
+    pub(super) refused: HashMap<usize, Error>,
     /// An error that affects everything that is not sent yet.
     given_up: Option<Error>,
 }
@@ -60,11 +59,6 @@ impl Load {
         }
     }
 
-    /// Takes out why buffered items were not stored, by their indexes.
-    pub(super) fn take_refused(&self) -> HashMap<usize, Error> {
-        mem::take(&mut self.lock().refused)
-    }
-
     /// Whether to take no further items: nothing more is sent, or too many have failed.
     pub(super) fn is_over(&self) -> bool {
         let state = self.lock();
@@ -79,10 +73,6 @@ impl Load {
     /// The error of everything that is not sent, if nothing more is sent.
     pub(super) fn given_up(&self) -> Option<Error> {
         self.lock().given_up.clone()
-    }
-
-    pub(super) fn stored(&self) -> u64 {
-        self.lock().stored
     }
 
     /// Appends items of one key with the append protocol, which finds the item that causes a
@@ -106,7 +96,7 @@ impl Load {
                 self.engine.append_each(&mut batch, answer).await;
             }
             if let Some(error) = self.given_up() {
-                self.record_refused(batch.take_owners(), &error);
+                self.record_refused(batch.entries.drain(..).map(|(index, _)| index), &error);
             }
         }
     }
@@ -124,7 +114,7 @@ impl Load {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, LoadState> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, LoadState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

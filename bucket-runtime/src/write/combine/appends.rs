@@ -1,109 +1,53 @@
 //! Sends the waiting appends, and gives each caller its own result.
 
-use std::{mem, sync::Arc};
+use std::sync::Arc;
 
-use bucket_core::{error::is_impossible_id, protocol::command::KeyScope};
+use bucket_core::error::is_impossible_id;
 
 use super::{
-    caller::{Caller, calls_of},
-    queue::{Combiner, InFlight, SendWaiting},
+    caller::calls_of,
+    queue::{InFlight, SendWaiting},
 };
 use crate::{
-    Error, Result,
-    write::{
-        appended::Appended,
-        engine::{Batch, Engine, NewestBucket, SendMode},
-        item::Entry,
-    },
+    Error,
+    write::engine::{Engine, SendMode},
 };
 
-/// A key as its next command needs it.
-#[derive(Debug, Clone)]
-pub(crate) struct CombinedKey {
-    scope: KeyScope,
-    /// The newest bucket as the last command has found it.
-    newest_bucket: NewestBucket,
-}
-
-/// The appends of a key that a command carries.
-struct KeyAppends {
-    batch: Batch<Caller>,
-    in_flight: InFlight<CombinedKey>,
-}
-
-impl Engine {
-    /// Appends one item, together with other waiting ones.
-    pub(crate) async fn append_with_others(
-        &self,
-        combiner: &Combiner<CombinedKey>,
-        scope: KeyScope,
-        entry: Entry,
-    ) -> Result<Appended> {
-        let key = CombinedKey {
-            scope,
-            newest_bucket: NewestBucket::Unknown,
-        };
-        let target = self.target_of(&key.scope);
-        let prefix = &key.scope.prefix;
-        (combiner.send_with_others(self, target, prefix, &key, entry)).await
-    }
-}
-
 impl SendWaiting for Engine {
-    type Key = CombinedKey;
-
-    async fn send(&self, keys: Vec<InFlight<CombinedKey>>) -> Vec<InFlight<CombinedKey>> {
-        let keys = keys.into_iter().map(|key| KeyAppends::new(key, self));
-        let mut keys: Vec<_> = keys.collect();
+    async fn send(&self, mut keys: Vec<InFlight>) -> Vec<InFlight> {
+        for key in &mut keys {
+            self.recall(&mut key.batch, false);
+            let partial = key.batch.split_off_partial_bucket();
+            key.put_back(partial);
+        }
         match keys.len() {
-            1 => vec![keys.remove(0).send(self).await],
+            1 => vec![send_one(self, keys.remove(0)).await],
             _ => send_all(self, keys).await,
         }
     }
 }
 
-impl KeyAppends {
-    fn new(mut in_flight: InFlight<CombinedKey>, engine: &Engine) -> Self {
-        let items = mem::take(&mut in_flight.items);
-        let key = &mut in_flight.key;
-        let mut batch = Batch::with_owners(key.scope.clone().by(engine.open), items);
-        batch.is_unordered = true;
-        batch.go_on_from(mem::replace(&mut key.newest_bucket, NewestBucket::Unknown));
-        engine.recall(&mut batch, false);
-        in_flight.put_back(batch.split_off_partial_bucket());
-        Self { batch, in_flight }
-    }
+/// Sends all of the key's appends, in as many commands as necessary.
+async fn send_one(engine: &Engine, mut key: InFlight) -> InFlight {
+    let calls = calls_of(key.batch.owners());
+    let appended = engine.append_each(&mut key.batch, |caller, result| {
+        caller.answer(result);
+        true
+    });
+    calls.carry(appended).await;
+    key
+}
 
-    /// Sends all of the key's appends, in as many commands as necessary.
-    async fn send(mut self, engine: &Engine) -> InFlight<CombinedKey> {
-        let answer = |caller: Caller, result| {
-            caller.answer(result);
-            true
-        };
-        let calls = calls_of(self.batch.owners());
-        calls
-            .carry(engine.append_each(&mut self.batch, answer))
-            .await;
-        self.end()
+/// Answers all of the key's callers with the error; nothing was stored.
+fn refuse(mut key: InFlight, error: &Error) -> InFlight {
+    for (caller, _) in key.batch.entries.drain(..) {
+        caller.answer(Err(error.clone()));
     }
-
-    /// Answers all of the key's callers with the error; nothing was stored.
-    fn refuse(mut self, error: &Error) -> InFlight<CombinedKey> {
-        for caller in self.batch.take_owners() {
-            caller.answer(Err(error.clone()));
-        }
-        self.end()
-    }
-
-    /// The next command of the key knows its newest bucket.
-    fn end(mut self) -> InFlight<CombinedKey> {
-        self.in_flight.key.newest_bucket = self.batch.shown_bucket();
-        self.in_flight
-    }
+    key
 }
 
 /// Sends the next statement of each key in one command. Returns the keys that are done.
-async fn send_all(engine: &Engine, keys: Vec<KeyAppends>) -> Vec<InFlight<CombinedKey>> {
+async fn send_all(engine: &Engine, keys: Vec<InFlight>) -> Vec<InFlight> {
     let mut done = Vec::with_capacity(keys.len());
     let (mut sent, mut updates) = (Vec::new(), Vec::new());
     for key in keys {
@@ -116,7 +60,7 @@ async fn send_all(engine: &Engine, keys: Vec<KeyAppends>) -> Vec<InFlight<Combin
             }
             Err(kind) => {
                 let error = engine.target_of(&key.batch.scope).error(kind);
-                done.push(key.refuse(&error));
+                done.push(refuse(key, &error));
             }
         }
     }
@@ -131,7 +75,7 @@ async fn send_all(engine: &Engine, keys: Vec<KeyAppends>) -> Vec<InFlight<Combin
             done.extend(sent.into_iter().map(|(key, _)| {
                 let target = engine.target_of(&key.batch.scope);
                 let error = target.write_error(error.clone());
-                key.refuse(&error)
+                refuse(key, &error)
             }));
             return done;
         }
@@ -144,9 +88,9 @@ async fn send_all(engine: &Engine, keys: Vec<KeyAppends>) -> Vec<InFlight<Combin
             result => result.map(|()| true),
         };
         match engine.note_outcome(&mut key.batch, carried, stored) {
-            Err(error) => done.push(key.refuse(&error)),
+            Err(error) => done.push(refuse(key, &error)),
             // Nothing is left to send: this call only answers the waiting append.
-            Ok(()) if key.batch.is_empty() => done.push(key.send(engine).await),
+            Ok(()) if key.batch.is_empty() => done.push(send_one(engine, key).await),
             Ok(()) if key.batch.needs_last_bucket() => opening.push(key),
             Ok(()) => send_alone(engine, key),
         }
@@ -156,24 +100,24 @@ async fn send_all(engine: &Engine, keys: Vec<KeyAppends>) -> Vec<InFlight<Combin
 }
 
 /// Opens a bucket for each key in a task of its own.
-fn open_apart(engine: &Engine, keys: Vec<KeyAppends>) {
+fn open_apart(engine: &Engine, keys: Vec<InFlight>) {
     if let Some(first) = keys.first() {
-        let queue = Arc::clone(&first.in_flight.queue);
+        let queue = Arc::clone(&first.queue);
         queue.continue_with(engine.clone(), open_all(engine.clone(), keys));
     }
 }
 
 /// Sends the rest of a key's appends in a task of its own.
-fn send_alone(engine: &Engine, key: KeyAppends) {
-    let (queue, engine) = (Arc::clone(&key.in_flight.queue), engine.clone());
+fn send_alone(engine: &Engine, key: InFlight) {
+    let (queue, engine) = (Arc::clone(&key.queue), engine.clone());
     queue.continue_with(engine.clone(), async move {
-        drop(key.send(&engine).await);
+        drop(send_one(&engine, key).await);
     });
 }
 
 /// Opens a bucket for each key, with the number after its last bucket: one command opens all, and
 /// two read the last buckets of a hundred keys. A key that loses a race here goes on by itself.
-async fn open_all(engine: Engine, mut keys: Vec<KeyAppends>) {
+async fn open_all(engine: Engine, mut keys: Vec<InFlight>) {
     let scopes: Vec<_> = keys.iter().map(|key| &key.batch.scope).collect();
     let calls = calls_of(keys.iter().flat_map(|key| key.batch.owners()));
     bucket_core::reached!("{} keys open buckets together", keys.len());

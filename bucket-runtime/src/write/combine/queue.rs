@@ -6,10 +6,11 @@ mod tests;
 use std::{
     collections::{HashMap, VecDeque},
     future::Future,
+    mem,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use bucket_core::{error::Kind, server::target::Target};
+use bucket_core::{error::Kind, protocol::command::IndexedScope, server::target::Target};
 
 use super::{
     EAGER_WORKERS, KEYS_PER_FURTHER_WORKER, MAX_WORKERS,
@@ -17,7 +18,11 @@ use super::{
 };
 use crate::{
     Result,
-    write::{appended::Appended, engine::COMMAND_BYTES, item::Entry},
+    write::{
+        appended::Appended,
+        engine::{Batch, COMMAND_BYTES, NewestBucket},
+        item::Entry,
+    },
 };
 
 /// How many keys share a command at most.
@@ -31,89 +36,61 @@ const ITEMS_PER_KEY: usize = 10_000;
 /// one yield 26, without any 17.
 const YIELDS: usize = 4;
 
-/// The waiting calls of one handle and its clones. `K` is what their commands need to know of a
-/// key.
-#[derive(Debug, Clone)]
-pub(crate) struct Combiner<K> {
-    queue: Arc<Queue<K>>,
+/// The waiting calls of one handle and its clones.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Combiner {
+    queue: Arc<Queue>,
     room: WaitingRoom,
 }
 
 /// Whoever sends what waits.
 pub(crate) trait SendWaiting: Clone + Send + Sync + 'static {
-    type Key: Clone + Send + 'static;
-
     /// Sends the next statement of each key in one command, or all items of a single key. Returns
     /// the keys whose callers are answered. Keys that need a further command continue in other
     /// tasks ([`Queue::continue_with`]), so that no key waits for another.
-    fn send(
-        &self,
-        keys: Vec<InFlight<Self::Key>>,
-    ) -> impl Future<Output = Vec<InFlight<Self::Key>>> + Send;
+    fn send(&self, keys: Vec<InFlight>) -> impl Future<Output = Vec<InFlight>> + Send;
 }
 
-#[derive(Debug)]
-pub(crate) struct Queue<K>(Mutex<QueueState<K>>);
+#[derive(Debug, Default)]
+pub(crate) struct Queue(Mutex<QueueState>);
 
-#[derive(Debug)]
-struct QueueState<K> {
-    /// The keys with a waiting item or a command in flight, by the prefix of their ids.
-    key_queues: HashMap<String, KeyQueue<K>>,
+#[derive(Debug, Default)]
+struct QueueState {
+    /// The items that wait, of each key that has one or a command in flight, by the prefix of its
+    /// ids; with the newest bucket as the last command has found it.
+    waiting: HashMap<String, Batch<Caller>>,
     /// The keys with a waiting item and no command in flight, in order of arrival.
     ready: VecDeque<String>,
     workers: usize,
 }
 
-#[derive(Debug)]
-struct KeyQueue<K> {
-    key: K,
-    waiting: VecDeque<(Caller, Entry)>,
-}
-
 /// A key with a command in flight. Dropping it lets the next one be sent, which knows of the key
 /// what this one has found.
 #[derive(Debug)]
-pub(crate) struct InFlight<K: Clone> {
-    pub(crate) queue: Arc<Queue<K>>,
-    prefix: String,
-    pub(crate) key: K,
-    pub(crate) items: Vec<(Caller, Entry)>,
+pub(crate) struct InFlight {
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) batch: Batch<Caller>,
 }
 
 /// The right to send commands, one after the other; at most `MAX_WORKERS` exist.
 #[derive(Debug)]
-struct Worker<K> {
-    queue: Arc<Queue<K>>,
+struct Worker {
+    queue: Arc<Queue>,
     is_at_work: bool,
 }
 
-impl<K> Default for Combiner<K> {
-    fn default() -> Self {
-        let state = QueueState {
-            key_queues: HashMap::new(),
-            ready: VecDeque::new(),
-            workers: 0,
-        };
-        Self {
-            queue: Arc::new(Queue(Mutex::new(state))),
-            room: WaitingRoom::default(),
-        }
-    }
-}
-
-impl<K: Clone + Send + 'static> Combiner<K> {
+impl Combiner {
     /// Lets the current call's item wait until a command carries it, together with other waiting
     /// ones.
     pub(crate) async fn send_with_others(
         &self,
-        sender: &impl SendWaiting<Key = K>,
+        sender: &impl SendWaiting,
         target: Target<'_>,
-        prefix: &str,
-        key: &K,
+        scope: &IndexedScope,
         entry: Entry,
     ) -> Result<Appended> {
         let (caller, answered) = self.room.enter(entry.size).await;
-        self.queue.push(prefix, key, caller, entry);
+        self.queue.push(scope, caller, entry);
         if let Some(worker) = Worker::new(&self.queue) {
             // In a box, since tokio would move the 13 kB of this future several times.
             tokio::spawn(Box::pin(worker.work(sender.clone())));
@@ -126,32 +103,27 @@ impl<K: Clone + Send + 'static> Combiner<K> {
     }
 }
 
-impl<K> Queue<K> {
-    fn lock(&self) -> MutexGuard<'_, QueueState<K>> {
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-impl<K: Clone + Send + 'static> Queue<K> {
     /// Adds an item to the queue of its key.
-    fn push(&self, prefix: &str, key: &K, caller: Caller, entry: Entry) {
-        let mut state = self.lock();
-        if let Some(key_queue) = state.key_queues.get_mut(prefix) {
-            key_queue.waiting.push_back((caller, entry));
+    fn push(&self, scope: &IndexedScope, caller: Caller, entry: Entry) {
+        let (mut state, prefix) = (self.lock(), &scope.prefix);
+        if let Some(waiting) = state.waiting.get_mut(prefix) {
+            waiting.entries.push_back((caller, entry));
             return;
         }
-        let key_queue = KeyQueue {
-            key: key.clone(),
-            waiting: VecDeque::from([(caller, entry)]),
-        };
-        state.key_queues.insert(prefix.to_owned(), key_queue);
-        state.ready.push_back(prefix.to_owned());
+        let waiting = Batch::with_owners(scope.clone(), [(caller, entry)]);
+        state.waiting.insert(prefix.clone(), waiting);
+        state.ready.push_back(prefix.clone());
     }
 
     /// Goes on with keys in a task of its own, and then sends what has become ready meanwhile.
     pub(crate) fn continue_with(
         self: Arc<Self>,
-        sender: impl SendWaiting<Key = K>,
+        sender: impl SendWaiting,
         rest: impl Future<Output = ()> + Send + 'static,
     ) {
         tokio::spawn(Box::pin(async move {
@@ -163,7 +135,7 @@ impl<K: Clone + Send + 'static> Queue<K> {
     }
 }
 
-impl<K> QueueState<K> {
+impl QueueState {
     /// Whether this many workers would have enough to send.
     fn is_worth(&self, workers: usize) -> bool {
         let least = match workers <= EAGER_WORKERS {
@@ -174,9 +146,9 @@ impl<K> QueueState<K> {
     }
 }
 
-impl<K: Clone + Send + 'static> Worker<K> {
+impl Worker {
     /// A further worker, if what waits is worth one.
-    fn new(queue: &Arc<Queue<K>>) -> Option<Self> {
+    fn new(queue: &Arc<Queue>) -> Option<Self> {
         let mut state = queue.lock();
         if !state.is_worth(state.workers + 1) {
             return None;
@@ -190,13 +162,13 @@ impl<K: Clone + Send + 'static> Worker<K> {
     }
 
     /// Sends commands until nothing waits any more.
-    async fn work(mut self, sender: impl SendWaiting<Key = K>) {
+    async fn work(mut self, sender: impl SendWaiting) {
         loop {
             let keys = self.take_next();
             if keys.is_empty() {
                 return;
             }
-            let has_several = keys.iter().map(|key| key.items.len()).sum::<usize>() > 1;
+            let has_several = keys.iter().map(|key| key.batch.len()).sum::<usize>() > 1;
             let done = sender.send(keys).await;
             // Lets the callers just answered call again, so that the next command carries their
             // items. A single writer would only lose time.
@@ -210,7 +182,7 @@ impl<K: Clone + Send + 'static> Worker<K> {
 
     /// Takes what the next command carries: one key with several waiting items, or several keys
     /// with one each. If nothing waits the result is empty, and the worker has ended.
-    fn take_next(&mut self) -> Vec<InFlight<K>> {
+    fn take_next(&mut self) -> Vec<InFlight> {
         let mut state = self.queue.lock();
         let mut taken = Vec::new();
         let mut passed = VecDeque::new();
@@ -220,10 +192,10 @@ impl<K: Clone + Send + 'static> Worker<K> {
             let Some(prefix) = state.ready.pop_front() else {
                 break;
             };
-            let Some(KeyQueue { waiting, .. }) = state.key_queues.get(&prefix) else {
+            let Some(waiting) = state.waiting.get(&prefix) else {
                 continue;
             };
-            let first_bytes = waiting.front().map_or(0, |(_, entry)| entry.size);
+            let first_bytes = waiting.sizes().next().unwrap_or(0);
             let waiting = waiting.len();
             if waiting > 1 && !(taken.is_empty() && passed.is_empty()) {
                 passed.push_back(prefix);
@@ -234,7 +206,7 @@ impl<K: Clone + Send + 'static> Worker<K> {
                 state.ready.push_front(prefix);
                 break;
             }
-            taken.extend(self.take_items(&mut state, prefix));
+            taken.extend(self.take_items(&mut state, &prefix));
             if waiting > 1 {
                 break;
             }
@@ -250,32 +222,34 @@ impl<K: Clone + Send + 'static> Worker<K> {
     }
 
     /// Takes the waiting items of a key, except those whose callers were dropped.
-    fn take_items(&self, state: &mut QueueState<K>, prefix: String) -> Option<InFlight<K>> {
-        let KeyQueue { key, waiting } = state.key_queues.get_mut(&prefix)?;
-        let taken = waiting.drain(..waiting.len().min(ITEMS_PER_KEY));
-        Some(InFlight {
-            queue: Arc::clone(&self.queue),
-            prefix,
-            key: key.clone(),
-            items: taken.filter(|(caller, _)| caller.is_waiting()).collect(),
-        })
+    fn take_items(&self, state: &mut QueueState, prefix: &str) -> Option<InFlight> {
+        let waiting = state.waiting.get_mut(prefix)?;
+        let items = waiting.len().min(ITEMS_PER_KEY);
+        let taken = waiting.entries.drain(..items);
+        let taken = taken.filter(|(caller, _)| caller.is_waiting());
+        let mut batch = Batch::with_owners(waiting.scope.clone(), taken);
+        batch.is_unordered = true;
+        let known = &mut waiting.newest_bucket;
+        batch.go_on_from(mem::replace(known, NewestBucket::Unknown));
+        let queue = Arc::clone(&self.queue);
+        Some(InFlight { queue, batch })
     }
 }
 
-impl<K: Clone> InFlight<K> {
+impl InFlight {
     /// Lets these items, the last that were taken, wait for the key's next command.
-    pub(super) fn put_back(&self, items: impl DoubleEndedIterator<Item = (Caller, Entry)>) {
+    pub(super) fn put_back(&self, items: VecDeque<(Caller, Entry)>) {
         let mut state = self.queue.lock();
-        if let Some(key_queue) = state.key_queues.get_mut(&self.prefix) {
-            for item in items.rev() {
-                key_queue.waiting.push_front(item);
+        if let Some(waiting) = state.waiting.get_mut(&self.batch.scope.prefix) {
+            for item in items.into_iter().rev() {
+                waiting.entries.push_front(item);
             }
         }
     }
 }
 
 /// Gives a worker's place back if its task was ended in the middle.
-impl<K> Drop for Worker<K> {
+impl Drop for Worker {
     fn drop(&mut self) {
         if self.is_at_work {
             self.queue.lock().workers -= 1;
@@ -283,15 +257,15 @@ impl<K> Drop for Worker<K> {
     }
 }
 
-impl<K: Clone> Drop for InFlight<K> {
+impl Drop for InFlight {
     fn drop(&mut self) {
         let state = &mut *self.queue.lock();
-        match state.key_queues.get_mut(&self.prefix) {
-            Some(key_queue) if !key_queue.waiting.is_empty() => {
-                key_queue.key.clone_from(&self.key);
-                state.ready.push_back(self.prefix.clone());
+        match state.waiting.get_mut(&self.batch.scope.prefix) {
+            Some(waiting) if !waiting.is_empty() => {
+                waiting.newest_bucket = self.batch.shown_bucket();
+                state.ready.push_back(self.batch.scope.prefix.clone());
             }
-            _ => drop(state.key_queues.remove(&self.prefix)),
+            _ => drop(state.waiting.remove(&self.batch.scope.prefix)),
         }
     }
 }

@@ -32,6 +32,8 @@ pub(crate) struct FoundItems<T: Bucket> {
     pub(super) is_open: bool,
     /// Whether all items of the bucket match.
     pub(super) are_all: bool,
+    /// The error of an item that cannot be read: it names the document.
+    unreadable: Kind,
 }
 
 impl<T: Bucket> FoundItems<T> {
@@ -66,6 +68,7 @@ impl<T: Bucket> FoundItems<T> {
             is_open: field(ROW_STATE) == Some(Bson::Boolean(true)),
             are_all: length.and_then(|length| length.try_into().ok()) == Some(at.len()),
             oversize,
+            unreadable: Kind::Deserialize(format!("{bucket:?}")),
             places: Places { bucket, at, stored },
             key,
             items,
@@ -73,12 +76,13 @@ impl<T: Bucket> FoundItems<T> {
     }
 
     /// Items of a document that is not a bucket, and the number of items before each.
-    pub(crate) fn of_document(key: T::Key, found: Vec<(usize, RawBson)>) -> Self {
+    pub(crate) fn of_document(key: T::Key, found: Vec<(usize, RawBson)>, unreadable: Kind) -> Self {
         let (at, elements): (Vec<_>, Vec<_>) = found.into_iter().unzip();
         Self {
             is_open: false,
             are_all: false,
             oversize: 0,
+            unreadable,
             places: Places {
                 bucket: String::new(),
                 at,
@@ -89,13 +93,8 @@ impl<T: Bucket> FoundItems<T> {
         }
     }
 
-    /// The kind of error that names the bucket of an unreadable item.
-    pub(crate) fn unreadable_kind(&self) -> Kind {
-        Kind::Deserialize(format!("{:?}", self.places.bucket))
-    }
-
     pub(super) fn unreadable(&self, reader: &Reader, error: DriverError) -> Error {
-        (reader.target().error(self.unreadable_kind())).with_driver(error)
+        (reader.target().error(self.unreadable.clone())).with_driver(error)
     }
 
     /// The number of items that match.

@@ -5,12 +5,12 @@ use std::{error::Error as StdError, fmt};
 use bucket_core::{
     error::count,
     protocol::{command::KeyScope, filter::Filter},
-    server::call::span,
+    server::call::{Span, span},
 };
 use mongodb::ClientSession;
 
-use super::{Change, found::FoundItems, protocol::Editor, sweep::Sweep};
-use crate::{Bucket, Buckets, Error, KeyRef, call::Call, write::engine::Engine};
+use super::{step::Edit, sweep::Sweep};
+use crate::{Bucket, Buckets, Error, KeyRef, call::Call};
 
 impl<T: Bucket> Buckets<T> {
     /// Changes all items of a key that match: reads those of a bucket, calls the closure for each,
@@ -54,8 +54,8 @@ impl<T: Bucket> Buckets<T> {
         filter: Filter<T>,
         change: impl FnMut(&mut T) + Send + 's,
     ) -> WriteMany<'s> {
-        let key = Some(self.scope(key).key);
-        update_items(self.engine(), key, filter, Box::new(change))
+        let edit = Edit::Update(Box::new(change));
+        self.edit_all(Some(self.scope(key).key), filter, edit)
     }
 
     /// Changes all items that match, of all keys, in the order of the buckets' ids. Otherwise like
@@ -66,7 +66,7 @@ impl<T: Bucket> Buckets<T> {
         filter: Filter<T>,
         change: impl FnMut(&mut T) + Send + 's,
     ) -> WriteMany<'s> {
-        update_items(self.engine(), None, filter, Box::new(change))
+        self.edit_all(None, filter, Edit::Update(Box::new(change)))
     }
 
     /// Removes all items of a key that match, and returns how many. Items that the struct cannot
@@ -103,49 +103,38 @@ impl<T: Bucket> Buckets<T> {
     /// done, and then the first [`is_deserialize`](crate::Error::is_deserialize) is returned.
     #[doc(alias = "retention", alias = "delete_many")]
     pub fn remove_items<'s>(&self, key: KeyRef<'_, T>, filter: Filter<T>) -> WriteMany<'s> {
-        remove_items(self.engine(), Some(self.scope(key).key), filter)
+        self.edit_all(Some(self.scope(key).key), filter, Edit::RemoveStored)
     }
 
     /// Removes all items that match, of all keys, in the order of the buckets' ids. Otherwise like
     /// [`remove_items`](Self::remove_items).
     pub fn remove_all_items<'s>(&self, filter: Filter<T>) -> WriteMany<'s> {
-        remove_items(self.engine(), None, filter)
+        self.edit_all(None, filter, Edit::RemoveStored)
+    }
+
+    fn edit_all<'s>(
+        &self,
+        key: Option<KeyScope>,
+        filter: Filter<T>,
+        mut edit: Edit<'s, T>,
+    ) -> WriteMany<'s> {
+        let engine = self.engine();
+        Call::new(edit.span_of_many(), move |settings| async move {
+            let mut sweep = Sweep::new(engine, key, filter, settings);
+            let done = sweep.run(&mut edit).await;
+            sweep.finish(done)
+        })
     }
 }
 
-fn update_items<'s, T: Bucket>(
-    engine: Engine,
-    scope: Option<KeyScope>,
-    filter: Filter<T>,
-    mut change: Change<'s, T>,
-) -> WriteMany<'s> {
-    Call::new(span!(update_items), move |settings| async move {
-        let mut sweep = Sweep::new(engine, scope, filter, settings);
-        let plan = &mut |editor: &Editor<T>, found: &mut FoundItems<T>| {
-            let (change, items) = editor.plan_update(found, &mut change)?;
-            Ok((change, count_changed(&items)))
-        };
-        let done = sweep.run(plan).await;
-        sweep.finish(done)
-    })
-}
-
-fn remove_items<'s, T: Bucket>(
-    engine: Engine,
-    scope: Option<KeyScope>,
-    filter: Filter<T>,
-) -> WriteMany<'s> {
-    Call::new(span!(remove_items), move |settings| async move {
-        let mut sweep = Sweep::new(engine, scope, filter, settings);
-        let done = sweep.remove().await;
-        sweep.finish(done)
-    })
-}
-
-/// A value for each item that differs from what was stored.
-pub(crate) fn count_changed<T>(items: &[(T, bool)]) -> Vec<()> {
-    let changed = items.iter().filter(|(_, differs)| *differs);
-    vec![(); changed.count()]
+impl<T> Edit<'_, T> {
+    /// The span of a call for all items that match.
+    pub(crate) fn span_of_many(&self) -> fn() -> Span {
+        match self {
+            Self::Update(_) => span!(update_items),
+            _ => span!(remove_items),
+        }
+    }
 }
 
 /// An edit or a removal of many items that is not sent yet: await it. The method that returns it

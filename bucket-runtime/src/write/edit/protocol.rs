@@ -11,7 +11,10 @@ use mongodb::{
     bson::{Document, RawDocumentBuf},
 };
 
-use super::{found::FoundItems, step::Plan};
+use super::{
+    found::FoundItems,
+    step::{Edit, Edited},
+};
 use crate::{
     Bucket, Result,
     read::reader::Reader,
@@ -56,41 +59,33 @@ impl<T: Bucket> Editor<T> {
         }
     }
 
-    /// Changes the matching items of one bucket as `plan` says, and returns the values that were
-    /// planned with that, one for each item.
-    pub(crate) async fn change<O>(
-        self,
-        plan: Plan<'_, T, O>,
+    /// Carries out the edit of the matching items of one bucket.
+    pub(crate) async fn change(
+        &self,
+        edit: &mut Edit<'_, T>,
         mut session: Option<&mut ClientSession>,
-    ) -> Result<Vec<O>> {
+    ) -> Result<Edited<T>> {
         for tries in 0..TRIES {
             pause(tries).await;
             let Some(mut found) = self.find(session.as_deref_mut()).await? else {
-                return Ok(Vec::new());
+                return Ok(Edited::of(Vec::new(), Vec::new()));
             };
-            let (change, output) = plan(&self, &mut found)?;
-            let Some(change) = change else {
-                return Ok(output);
+            let (change, edited) = self.plan(edit, &mut found)?;
+            let step = match change {
+                None => return Ok(edited),
+                Some(elements) if elements.is_empty() => self.removal_step(&mut found),
+                Some(elements) => self.replacement_step(&found, elements)?,
             };
-            let step = self.step(&mut found, change)?;
             let pipeline = step.pipeline.as_deref();
             self.check_size(&step.unchanged, pipeline.unwrap_or_default())?;
             let (target, session) = (self.reader.target(), session.as_deref_mut());
             let changed = target.change_read(step.unchanged, step.pipeline, step.hint, session);
             if changed.await? {
-                return Ok(output);
+                return Ok(edited);
             }
             bucket_core::reached!("an edit of a bucket again");
         }
         Err(self.reader.target().error(Kind::Contended(TRIES)))
-    }
-
-    /// Reads the matching items of one bucket, and changes nothing.
-    pub(crate) async fn read(self, session: Option<&mut ClientSession>) -> Result<Vec<T>> {
-        let plan = &mut |editor: &Self, found: &mut FoundItems<T>| {
-            Ok((None, found.matches(&editor.reader)?))
-        };
-        self.change(plan, session).await
     }
 
     /// The server would refuse a larger command, with an error that says nothing of the items.

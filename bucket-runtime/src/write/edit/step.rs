@@ -42,16 +42,8 @@ pub(super) struct Step {
     pub(super) hint: Option<&'static str>,
 }
 
-/// A change of some items.
-pub(crate) enum ItemChange {
-    /// The items go.
-    Removed,
-    /// These elements take their places.
-    Replaced(Vec<Bson>),
-}
-
-/// The change of the items, unless there is nothing to change, and a value for each of them.
-pub(crate) type Planned<O> = (Option<ItemChange>, Vec<O>);
+/// The elements that take the places of the items that were found; none if the items go.
+pub(crate) type NewElements = Vec<Bson>;
 
 /// The closure that changes an item.
 ///
@@ -59,56 +51,84 @@ pub(crate) type Planned<O> = (Option<ItemChange>, Vec<O>);
 /// edit may move to another thread, which was a third of the time that this crate took to compile.
 pub(crate) type Change<'s, T> = Box<dyn FnMut(&mut T) + Send + 's>;
 
-/// Plans the change of the items that were found.
-pub(crate) type Plan<'p, T, O> =
-    &'p mut (dyn FnMut(&Editor<T>, &mut FoundItems<T>) -> Result<Planned<O>> + Send);
+/// The work of an edit on the items that it finds.
+pub(crate) enum Edit<'s, T> {
+    /// Reads them.
+    Read,
+    /// Removes them, unless one cannot be read.
+    Remove,
+    /// Removes them unread.
+    RemoveStored,
+    /// Lets the closure change each.
+    Update(Change<'s, T>),
+    /// Replaces each with the item that is written as this element.
+    Replace(&'s Bson),
+}
+
+/// The items that an edit has found.
+pub(crate) struct Edited<T> {
+    /// The items that were read, as they are now or were before they went.
+    pub(crate) items: Vec<T>,
+    /// The items that went unread.
+    pub(crate) stored: Vec<Bson>,
+    /// How many went, or differ from before.
+    pub(crate) changed: usize,
+}
+
+impl<T> Edited<T> {
+    /// All of these items are changed.
+    pub(crate) fn of(items: Vec<T>, stored: Vec<Bson>) -> Self {
+        Self {
+            changed: items.len() + stored.len(),
+            items,
+            stored,
+        }
+    }
+}
 
 /// Plans.
 impl<T: Bucket> Editor<T> {
-    /// Removes the items, and returns them.
-    pub(crate) fn plan_removal(&self, found: &mut FoundItems<T>) -> Result<Planned<T>> {
-        Ok((Some(ItemChange::Removed), found.matches(&self.reader)?))
-    }
-
-    /// Removes the items, and returns them as they are stored.
-    pub(crate) fn plan_unread_removal(&self, found: &mut FoundItems<T>) -> Result<Planned<Bson>> {
-        let elements = (0..found.len()).map(|n| {
-            let element = Bson::try_from(found.element(n).clone());
-            element.map_err(|error| found.unreadable(&self.reader, DriverError::custom(error)))
-        });
-        Ok((Some(ItemChange::Removed), elements.collect::<Result<_>>()?))
-    }
-
-    /// Replaces the items with changed ones, and returns each of them as it will be read, with
-    /// whether it differs from what is stored. Nothing is to change if none does.
-    pub(crate) fn plan_update(
+    /// Plans the change of the items that were found, unless there is nothing to change.
+    pub(crate) fn plan(
         &self,
+        edit: &mut Edit<'_, T>,
         found: &mut FoundItems<T>,
-        change: &mut (dyn FnMut(&mut T) + Send),
-    ) -> Result<Planned<(T, bool)>> {
-        self.replace_each(found, |item, stored| {
-            let before = self.element(item)?;
-            let after = self.change_item(item, change)?;
-            // A `Bson` has lost what the item holds, and the closure does not say what to write.
-            let lost = || self.reader.target().error(Kind::NamedTwice);
-            let stored = stored.ok_or_else(lost)?;
-            Ok(restored(stored, &before, after))
-        })
-    }
-
-    /// Replaces the items with the one that is written as this element.
-    pub(super) fn plan_replacement(
-        &self,
-        found: &mut FoundItems<T>,
-        element: &Bson,
-    ) -> Result<Planned<(T, bool)>> {
-        let key = found.key.clone();
-        self.replace_each(found, |item, _| {
-            let mut new = self.read_back(key.clone(), element)?;
-            self.change_item(item, &mut |item| mem::swap(item, &mut new))?;
-            // Not the item that was read back: its fields may be written with other types.
-            Ok(element.clone())
-        })
+    ) -> Result<(Option<NewElements>, Edited<T>)> {
+        let (change, edited) = match edit {
+            Edit::Read => (None, Edited::of(found.matches(&self.reader)?, Vec::new())),
+            Edit::Remove => {
+                let items = found.matches(&self.reader)?;
+                (Some(Vec::new()), Edited::of(items, Vec::new()))
+            }
+            Edit::RemoveStored => {
+                let stored = (0..found.len()).map(|n| {
+                    let element = Bson::try_from(found.element(n).clone());
+                    element
+                        .map_err(|error| found.unreadable(&self.reader, DriverError::custom(error)))
+                });
+                let stored = stored.collect::<Result<_>>()?;
+                (Some(Vec::new()), Edited::of(Vec::new(), stored))
+            }
+            Edit::Update(change) => self.replace_each(found, |item, stored| {
+                let before = self.element(item)?;
+                let after = self.change_item(item, &mut **change)?;
+                // A `Bson` has lost what the item holds, and the closure does not say what to
+                // write.
+                let lost = || self.reader.target().error(Kind::NamedTwice);
+                let stored = stored.ok_or_else(lost)?;
+                Ok(restored(stored, &before, after))
+            })?,
+            Edit::Replace(element) => {
+                let key = found.key.clone();
+                self.replace_each(found, |item, _| {
+                    let mut new = self.read_back(key.clone(), element)?;
+                    self.change_item(item, &mut |item| mem::swap(item, &mut new))?;
+                    // Not the item that was read back: its fields may be written with other types.
+                    Ok(element.clone())
+                })?
+            }
+        };
+        Ok((change, edited))
     }
 
     /// Replaces the items with the elements that a function makes of them.
@@ -116,39 +136,29 @@ impl<T: Bucket> Editor<T> {
         &self,
         found: &mut FoundItems<T>,
         mut make: impl FnMut(&mut T, Option<&Bson>) -> Result<Bson>,
-    ) -> Result<Planned<(T, bool)>> {
-        let (mut elements, mut items) = (Vec::new(), Vec::new());
+    ) -> Result<(Option<NewElements>, Edited<T>)> {
+        let (mut elements, mut edited) = (Vec::new(), Edited::of(Vec::new(), Vec::new()));
         for n in 0..found.len() {
             let stored = exact(found.element(n));
             let mut item = found.item(&self.reader, n)?;
             let element = make(&mut item, stored.as_ref())?;
             found.replace(n, item);
-            let differs = stored.as_ref() != Some(&element);
-            items.push((self.read_back(found.key.clone(), &element)?, differs));
+            edited.changed += usize::from(stored.as_ref() != Some(&element));
+            (edited.items).push(self.read_back(found.key.clone(), &element)?);
             elements.push(element);
         }
         // The fields that the bucket computes may be incomplete, so they are written again.
-        if !Self::KEEPS_SUMMARY && items.iter().all(|(_, differs)| !differs) {
-            return Ok((None, items));
-        }
-        Ok((Some(ItemChange::Replaced(elements)), items))
+        let is_written = Self::KEEPS_SUMMARY || edited.changed > 0;
+        Ok((is_written.then_some(elements), edited))
     }
 }
 
 /// Steps.
 impl<T: Bucket> Editor<T> {
-    /// The step that carries out what is planned for the items of a bucket.
-    pub(super) fn step(&self, found: &mut FoundItems<T>, change: ItemChange) -> Result<Step> {
-        match change {
-            ItemChange::Removed => Ok(self.removal_step(found)),
-            ItemChange::Replaced(elements) => self.replacement_step(found, elements),
-        }
-    }
-
     /// The step that removes the items.
     ///
     /// A bucket that holds no other is deleted, unless it is closed and its number keeps its place.
-    fn removal_step(&self, found: &mut FoundItems<T>) -> Step {
+    pub(super) fn removal_step(&self, found: &mut FoundItems<T>) -> Step {
         found.drop_matches();
         let kept = self.kept_fields(found, -self.matches_oversize(found));
         let Reader { scope, .. } = &self.reader;
@@ -177,7 +187,11 @@ impl<T: Bucket> Editor<T> {
     }
 
     /// The step that replaces the items with these elements.
-    fn replacement_step(&self, found: &FoundItems<T>, elements: Vec<Bson>) -> Result<Step> {
+    pub(super) fn replacement_step(
+        &self,
+        found: &FoundItems<T>,
+        elements: Vec<Bson>,
+    ) -> Result<Step> {
         let Reader { scope, .. } = &self.reader;
         let before = self.matches_oversize(found);
         let mut unchanged = scope.unchanged(&found.places);
@@ -224,8 +238,7 @@ impl<T: Bucket> Editor<T> {
         let identity_before = identity(item);
         change(item);
         let after = item.scope();
-        item::opening_id(&after, item.time()).map_err(fail)?;
-        item.check_lengths().map_err(fail)?;
+        item.check().map_err(fail)?;
         if after.prefix != before.prefix {
             let what = match after.parts == before.parts {
                 true => "time window",

@@ -22,7 +22,7 @@ use serde::de::IgnoredAny;
 use super::{
     many::{EditManyError, EditProgress, SweepSettings},
     protocol::{Editor, Selection},
-    step::Plan,
+    step::{Edit, Edited},
 };
 use crate::{
     Bucket, Error, Result,
@@ -66,23 +66,19 @@ impl<'s, T: Bucket> Sweep<'s, T> {
         }
     }
 
-    /// Removes the items.
-    pub(super) async fn remove(&mut self) -> Result<()> {
-        self.drop_whole_windows().await?;
-        self.run(&mut Editor::plan_unread_removal).await
-    }
-
-    /// Changes each bucket that holds a match as `plan` says.
-    pub(super) async fn run<O>(&mut self, plan: Plan<'_, T, O>) -> Result<()> {
+    /// Carries out the edit in each bucket that holds a match.
+    pub(super) async fn run(&mut self, edit: &mut Edit<'_, T>) -> Result<()> {
+        if let Edit::RemoveStored = edit {
+            self.drop_whole_windows().await?;
+        }
         while let Some((id, scope)) = self.next_bucket().await? {
             let reader = Reader {
                 server: self.engine.server.clone(),
                 scope,
             };
-            let bucket = Selection::OfBucket(id);
-            let editor = Editor::new(reader, self.query.clone(), bucket);
-            let done = editor.change(plan, self.session()).await;
-            self.note(done.map(|done| done.len()))?;
+            let editor = Editor::new(reader, self.query.clone(), Selection::OfBucket(id));
+            let edited = editor.change(edit, self.session()).await;
+            self.note(edited)?;
         }
         Ok(())
     }
@@ -98,11 +94,11 @@ impl<'s, T: Bucket> Sweep<'s, T> {
         }
     }
 
-    /// Notes how many items of a document were changed. A document that cannot be read stays as it
+    /// Notes the edit of a document. A document that cannot be read stays as it
     /// is: the others come first.
-    pub(crate) fn note(&mut self, done: Result<usize>) -> Result<()> {
-        match done {
-            Ok(items) => self.report(items as u64),
+    pub(crate) fn note(&mut self, edited: Result<Edited<T>>) -> Result<()> {
+        match edited {
+            Ok(edited) => self.report(edited.changed as u64),
             Err(error) => self.pass_over(error)?,
         }
         Ok(())

@@ -13,17 +13,17 @@ use bucket_core::{
 use mongodb::{ClientSession, bson::Bson};
 
 use super::{
-    found::FoundItems,
     protocol::{Editor, Selection},
+    step::Edit,
 };
 use crate::{
     Bucket, Buckets, Identified, Result,
     call::{InSession, Write},
     read::reader::Reader,
     write::{
+        append_or_get::IdentifiedEntry,
         appended::Appended,
         engine::{Batch, SendMode, TRIES, pause},
-        identified_entry::IdentifiedEntry,
     },
 };
 
@@ -88,13 +88,9 @@ impl<T: Bucket> Buckets<T> {
 
 impl IdentifiedEntry {
     async fn upsert<T: Bucket>(self, session: Option<&mut ClientSession>) -> Result<Upserted> {
-        // Making the entry has checked that there is an identity.
-        let Some(field) = T::SPEC.unique else {
-            return Err(self.reader.target().error(Kind::Serialize));
-        };
         let mut is_in_doubt = false;
         if session.is_none()
-            && let Some(updates) = self.plan_at_once::<T>(field)
+            && let Some(updates) = self.plan_at_once::<T>()
         {
             match self.send(updates).await? {
                 Sent::Done(done) => return Ok(done),
@@ -102,7 +98,7 @@ impl IdentifiedEntry {
                 Sent::InDoubt => is_in_doubt = true,
             }
         }
-        let upserted = self.replace_or_append::<T>(field, session).await;
+        let upserted = self.replace_or_append::<T>(session).await;
         // An error of a later step proves nothing of the first command.
         upserted.map_err(|error| if is_in_doubt { error.in_doubt() } else { error })
     }
@@ -110,13 +106,13 @@ impl IdentifiedEntry {
     /// Replaces the item if it is there, and else appends it, in commands of their own.
     async fn replace_or_append<T: Bucket>(
         &self,
-        field: &'static str,
         mut session: Option<&mut ClientSession>,
     ) -> Result<Upserted> {
         for tries in 0..TRIES {
             pause(tries).await;
             let (reader, element) = (self.reader.clone(), &self.entry.element);
-            let replaced = replace_by_identity::<T>(reader, field, element, session.as_deref_mut());
+            let replaced =
+                replace_by_identity::<T>(reader, self.field, element, session.as_deref_mut());
             if replaced.await? {
                 return Ok(Upserted::Replaced);
             }
@@ -132,7 +128,7 @@ impl IdentifiedEntry {
     /// The statements of which one replaces the item if it is there, and the other one appends it
     /// if it is not; `None` if a bucket's other fields depend on its items. Not for a session,
     /// where the refusal of one of them would abort a transaction.
-    fn plan_at_once<T: Bucket>(&self, field: &str) -> Option<Vec<Update>> {
+    fn plan_at_once<T: Bucket>(&self) -> Option<Vec<Update>> {
         let Self { scope, entry, .. } = self;
         let budget = Budget::of(scope);
         let is_large = budget.is_some_and(|budget| budget.oversize(entry.size) > 0);
@@ -141,9 +137,9 @@ impl IdentifiedEntry {
         }
         let batch = Batch::new(scope.clone(), [entry.clone()]);
         let (append, _) = batch.statements(SendMode::WithOthers).ok()?.pop()?;
-        let identity = identity(field, &entry.element)?;
+        let identity = identity(self.field, &entry.element)?;
         let element = entry.element.clone();
-        let replace = scope.replace_by_identity_or_be_refused(field, identity, element);
+        let replace = scope.replace_by_identity_or_be_refused(self.field, identity, element);
         Some(vec![replace, append])
     }
 
@@ -190,9 +186,6 @@ pub(crate) async fn replace_by_identity<T: Bucket>(
 ) -> Result<bool> {
     let query = Query::of_identity(field, element);
     let editor = Editor::<T>::new(reader, query, Selection::First);
-    let plan = &mut |editor: &Editor<T>, found: &mut FoundItems<T>| {
-        editor.plan_replacement(found, element)
-    };
-    let replaced = editor.change(plan, session).await?;
-    Ok(!replaced.is_empty())
+    let replaced = editor.change(&mut Edit::Replace(element), session).await?;
+    Ok(!replaced.items.is_empty())
 }

@@ -38,7 +38,7 @@ pub struct Batch<W> {
     /// Their key, or their window of it.
     pub scope: IndexedScope,
     /// The items that are not stored yet, with their owners.
-    entries: VecDeque<(W, Entry)>,
+    pub(crate) entries: VecDeque<(W, Entry)>,
     /// The owners of items that are stored, until they learn it.
     pub done: Vec<(W, Appended)>,
     /// The engine's knowledge of the key's newest bucket.
@@ -134,9 +134,7 @@ impl<W> Batch<W> {
     /// one. What comes meanwhile fills it with them, so each bucket is written once, and no other
     /// handle finds one that is open. No item is taken out twice in a row, since they are fewer
     /// than fill a bucket.
-    pub(crate) fn split_off_partial_bucket(
-        &mut self,
-    ) -> impl DoubleEndedIterator<Item = (W, Entry)> {
+    pub(crate) fn split_off_partial_bucket(&mut self) -> VecDeque<(W, Entry)> {
         let room = match &self.newest_bucket {
             NewestBucket::Open { room, .. } => *room,
             _ => 0,
@@ -146,7 +144,7 @@ impl<W> Batch<W> {
             true => new % self.scope.capacity(),
             false => 0,
         };
-        self.entries.split_off(self.len() - partial).into_iter()
+        self.entries.split_off(self.len() - partial)
     }
 
     pub(super) fn front(&self) -> Option<&Entry> {

@@ -20,7 +20,7 @@ impl Engine {
         };
         let identities = batch.identities();
         let present = (self.server).present_identities(&batch.scope, field, identities, session);
-        batch.remove_present(present.await?);
+        batch.remove_present(&present.await?);
         Ok(())
     }
 

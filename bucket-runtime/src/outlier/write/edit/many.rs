@@ -1,18 +1,12 @@
 //! Edits and removals of all items of a parent that match.
 
-use bucket_core::{protocol::filter::Filter, server::call::span};
+use bucket_core::protocol::filter::Filter;
 
-use super::{
-    plan::ItemEdit,
-    protocol::{ExtrasEditor, FoundExtras, ParentEditor},
-};
+use super::protocol::ParentEditor;
 use crate::{
     call::Call,
     outlier::{IdRef, Outlier, Outliers, extra::ExtraItem, parent_handle::ParentHandle},
-    write::edit::{
-        Change, Editor, Sweep,
-        many::{EditManyError, SweepSettings, WriteMany, count_changed},
-    },
+    write::edit::{Edit, Sweep, many::WriteMany},
 };
 
 impl<T: Outlier> Outliers<T> {
@@ -62,7 +56,7 @@ impl<T: Outlier> Outliers<T> {
         mut change: impl FnMut(&mut T::Item) + Send + 's,
     ) -> WriteMany<'s> {
         let change = move |extra: &mut ExtraItem<T>| change(&mut extra.item);
-        (self.parent(id)).update_items::<T>(Filter::of(filter.node), Box::new(change))
+        (self.parent(id)).edit_all::<T>(filter, Edit::Update(Box::new(change)))
     }
 
     /// Removes all items of a parent that match, and returns how many. Items that cannot be read
@@ -96,42 +90,24 @@ impl<T: Outlier> Outliers<T> {
     /// An [`EditManyError`](crate::EditManyError) says how far the call came. It holds one of the
     /// errors of [`remove_item`](Self::remove_item), at the first document that has one.
     pub fn remove_items<'s>(&self, id: IdRef<'_, T>, filter: Filter<T::Item>) -> WriteMany<'s> {
-        let (parent, filter) = (self.parent(id), Filter::of(filter.node));
-        Call::new(span!(remove_items), |settings| {
-            let removal = ItemEdit::<T, _>::Removal(Editor::plan_unread_removal);
-            parent.change_all(removal, filter, settings)
-        })
+        self.parent(id).edit_all::<T>(filter, Edit::RemoveStored)
     }
 }
 
 impl ParentHandle {
-    fn update_items<'s, T: Outlier>(
+    fn edit_all<T: Outlier>(
         self,
-        filter: Filter<ExtraItem<T>>,
-        mut change: Change<'s, ExtraItem<T>>,
-    ) -> WriteMany<'s> {
-        Call::new(span!(update_items), |settings| async move {
-            let plan = &mut |editor: &ExtrasEditor<T>, found: &mut FoundExtras<T>| {
-                let (change, items) = editor.plan_update(found, &mut change)?;
-                Ok((change, count_changed(&items)))
-            };
-            let update = ItemEdit::Update(plan);
-            self.change_all(update, filter, settings).await
+        filter: Filter<T::Item>,
+        mut edit: Edit<'_, ExtraItem<T>>,
+    ) -> WriteMany<'_> {
+        Call::new(edit.span_of_many(), move |settings| async move {
+            let engine = self.collections.extras.clone();
+            let key = self.scope.extras.key.clone();
+            let mut sweep = Sweep::new(engine, Some(key), Filter::of(filter.node), settings);
+            let (parent, query) = (self, sweep.query.clone());
+            let editor = ParentEditor { parent, query };
+            let done = editor.change_all(&mut edit, &mut sweep).await;
+            sweep.finish(done)
         })
-    }
-
-    async fn change_all<T: Outlier, O: Send + 'static>(
-        self,
-        edit: ItemEdit<'_, T, O>,
-        filter: Filter<ExtraItem<T>>,
-        settings: SweepSettings<'_>,
-    ) -> Result<u64, EditManyError> {
-        let engine = self.collections.extras.clone();
-        let key = self.scope.extras.key.clone();
-        let mut sweep = Sweep::new(engine, Some(key), filter, settings);
-        let (parent, query) = (self, sweep.query.clone());
-        let editor = ParentEditor { parent, query };
-        let done = editor.change_all(edit, &mut sweep).await;
-        sweep.finish(done)
     }
 }

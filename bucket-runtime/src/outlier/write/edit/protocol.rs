@@ -2,34 +2,39 @@
 //!
 //! Each document takes one update, on condition that the items are as they were read. Extras are
 //! buckets, so the bucket half changes them; the parent's own array is changed here, as the bucket
-//! half's plan says.
+//! half's plan says. Where the parent has a total, a removal from the extras is a transaction that
+//! also updates the total.
 
 use bucket_core::{
     error::Kind,
     protocol::query::Query,
     schema::key::KeyField,
-    server::Server,
+    server::{
+        Server,
+        transaction::{self, Attempt},
+    },
     value::{element::value_size, exact, unreadable::read_value},
 };
+use futures_util::future::BoxFuture;
 use mongodb::{ClientSession, bson::RawDocumentBuf};
 
-use super::plan::ItemEdit;
 use crate::{
     Result,
     outlier::{Outlier, command::OwnItems, extra::ExtraItem, parent_handle::ParentHandle},
     read::reader::Reader,
     write::{
-        edit::{Editor, FoundItems, ItemChange, Plan, Selection, Sweep},
+        edit::{Edit, Edited, Editor, FoundItems, NewElements, Selection, Sweep},
         engine::{TRIES, pause},
     },
 };
 
 /// The items of a parent as the bucket half finds and edits them.
-pub(super) type FoundExtras<T> = FoundItems<ExtraItem<T>>;
-pub(super) type ExtrasEditor<T> = Editor<ExtraItem<T>>;
+type FoundExtras<T> = FoundItems<ExtraItem<T>>;
+type EditedExtras<T> = Edited<ExtraItem<T>>;
+type ExtrasEditor<T> = Editor<ExtraItem<T>>;
+type ExtrasEdit<'s, T> = Edit<'s, ExtraItem<T>>;
 
 /// The items of one parent that match, for an edit.
-#[derive(Clone)]
 pub(super) struct ParentEditor {
     pub(super) parent: ParentHandle,
     pub(super) query: Query,
@@ -37,68 +42,85 @@ pub(super) struct ParentEditor {
 
 impl ParentEditor {
     /// Changes the first item that matches, in the order of the parent's items.
-    pub(super) async fn change_first<T: Outlier, O: Send + 'static>(
+    pub(super) async fn change_first<T: Outlier>(
         &self,
-        mut edit: ItemEdit<'_, T, O>,
+        edit: &mut ExtrasEdit<'_, T>,
         mut session: Option<&mut ClientSession>,
-    ) -> Result<Option<O>> {
-        let own = self.change_own(edit.plan(), session.as_deref_mut());
-        let (mut values, has_extras) = own.await?;
-        if values.is_empty() && has_extras {
+    ) -> Result<Option<T::Item>> {
+        let own = self.change_own(edit, session.as_deref_mut());
+        let (mut edited, has_extras) = own.await?;
+        if edited.items.is_empty() && has_extras {
             // By the unique index, the first match is searched among documents with a count alone.
             self.parent.check_extras(session.as_deref_mut()).await?;
-            let changed = edit.change_extras(self, Selection::First, session);
-            values = changed.await?;
+            edited = self.change_extras(edit, Selection::First, session).await?;
         }
-        Ok(values.into_iter().next())
+        Ok(edited.items.pop().map(|extra| extra.item))
     }
 
     /// Changes all items that match, one document after the other.
-    pub(super) async fn change_all<T: Outlier, O: Send + 'static>(
+    pub(super) async fn change_all<T: Outlier>(
         &self,
-        mut edit: ItemEdit<'_, T, O>,
+        edit: &mut ExtrasEdit<'_, T>,
         sweep: &mut Sweep<'_, ExtraItem<T>>,
     ) -> Result<()> {
-        let own = self.change_own(edit.plan(), sweep.session()).await;
+        let own = self.change_own(edit, sweep.session()).await;
         let has_extras = own.as_ref().map_or(true, |(_, has_extras)| *has_extras);
-        sweep.note(own.map(|(values, _)| values.len()))?;
+        sweep.note(own.map(|(edited, _)| edited))?;
         if !has_extras {
             return Ok(());
         }
         while let Some((id, _)) = sweep.next_bucket().await? {
-            let changed = edit.change_extras(self, Selection::OfBucket(id), sweep.session());
-            let changed = changed.await;
-            sweep.note(changed.map(|values| values.len()))?;
+            let edited = self.change_extras(edit, Selection::OfBucket(id), sweep.session());
+            let edited = edited.await;
+            sweep.note(edited)?;
         }
         Ok(())
     }
 
-    /// Changes the matching items of the parent's array as `plan` says; returns the changes, and
-    /// whether the parent may have extras.
-    async fn change_own<T: Outlier, O>(
+    /// Changes the matching items of one document of the extras.
+    async fn change_extras<T: Outlier>(
         &self,
-        plan: Plan<'_, ExtraItem<T>, O>,
+        edit: &mut ExtrasEdit<'_, T>,
+        selection: Selection,
+        session: Option<&mut ClientSession>,
+    ) -> Result<EditedExtras<T>> {
+        let collections = &self.parent.collections;
+        let extras = self.editor(&collections.extras.server, selection);
+        let edit: fn() -> ExtrasEdit<'static, T> = match (edit, self.parent.scope.spec.total) {
+            (Edit::Remove, Some(_)) => || Edit::Remove,
+            (Edit::RemoveStored, Some(_)) => || Edit::RemoveStored,
+            (edit, _) => return extras.change(edit, session).await,
+        };
+        let parent = self.parent.clone();
+        let remove = RemoveCountedExtras {
+            parent,
+            extras,
+            edit,
+        };
+        transaction::run_in(&collections.parents, remove, session).await
+    }
+
+    /// Changes the matching items of the parent's array; returns with them whether the parent may
+    /// have extras.
+    async fn change_own<T: Outlier>(
+        &self,
+        edit: &mut ExtrasEdit<'_, T>,
         mut session: Option<&mut ClientSession>,
-    ) -> Result<(Vec<O>, bool)> {
+    ) -> Result<(EditedExtras<T>, bool)> {
         let editor = self.editor::<T>(&self.parent.collections.parents, Selection::First);
         for tries in 0..TRIES {
             pause(tries).await;
             let (mut found, has_extras) = self.find::<T>(session.as_deref_mut()).await?;
             if found.len() == 0 {
-                return Ok((Vec::new(), has_extras));
+                return Ok((Edited::of(Vec::new(), Vec::new()), has_extras));
             }
-            let (change, values) = plan(&editor, &mut found).map_err(|error| {
-                match error.is(&found.unreadable_kind()) {
-                    true => error.known_as(self.parent.unreadable_kind()),
-                    false => error,
-                }
-            })?;
+            let (change, edited) = editor.plan(edit, &mut found)?;
             let Some(change) = change else {
-                return Ok((values, has_extras));
+                return Ok((edited, has_extras));
             };
             let sent = self.send(&editor, &found, change, session.as_deref_mut());
             if sent.await? {
-                return Ok((values, has_extras));
+                return Ok((edited, has_extras));
             }
             bucket_core::reached!("an edit of a parent's own items again");
         }
@@ -120,9 +142,13 @@ impl ParentEditor {
         };
         let has_extras = rows.iter().any(|row| scope.is_flagged_in(row));
         let key = T::Id::from_bson(scope.id().clone());
-        let key = key.ok_or_else(|| self.parent.error(self.parent.unreadable_kind()))?;
+        let unreadable = self.parent.unreadable_kind();
+        let key = key.ok_or_else(|| self.parent.error(unreadable.clone()))?;
         let found = rows.iter().filter_map(item).collect();
-        Ok((FoundItems::of_document((key,), found), has_extras))
+        Ok((
+            FoundItems::of_document((key,), found, unreadable),
+            has_extras,
+        ))
     }
 
     /// Sends what is planned for the items of a document; returns whether they were as they were
@@ -131,21 +157,15 @@ impl ParentEditor {
         &self,
         editor: &ExtrasEditor<T>,
         found: &FoundExtras<T>,
-        change: ItemChange,
+        elements: NewElements,
         mut session: Option<&mut ClientSession>,
     ) -> Result<bool> {
         let scope = &self.parent.scope;
-        let (mut grown, mut largest) = (0, 0);
-        let pipeline = match change {
-            ItemChange::Removed => scope.take_out(&found.places),
-            ItemChange::Replaced(elements) => {
-                let after = elements.iter().map(value_size);
-                largest = after.clone().max().unwrap_or_default();
-                let before = (0..found.len()).map(|n| exact::size(found.element(n)));
-                grown = after.sum::<usize>() as i64 - before.sum::<usize>() as i64;
-                scope.replace_items(&found.places, elements)
-            }
-        };
+        let after = elements.iter().map(value_size);
+        let largest = after.clone().max().unwrap_or_default();
+        let before = (0..found.len()).map(|n| exact::size(found.element(n)));
+        let grown = after.sum::<usize>() as i64 - before.sum::<usize>() as i64;
+        let pipeline = scope.set_items(&found.places, elements);
         let unchanged = scope.unchanged_items(&found.places, grown);
         editor.check_size(&unchanged, &pipeline)?;
         let target = self.parent.parent();
@@ -163,11 +183,6 @@ impl ParentEditor {
         Ok(false)
     }
 
-    /// The bucket half's editor of those of these items that are extras.
-    pub(super) fn of_extras<T: Outlier>(&self, selection: Selection) -> ExtrasEditor<T> {
-        self.editor(&self.parent.collections.extras.server, selection)
-    }
-
     /// The bucket half's editor of these items; its errors name a collection.
     fn editor<T: Outlier>(&self, server: &Server, selection: Selection) -> ExtrasEditor<T> {
         let reader = Reader {
@@ -175,5 +190,31 @@ impl ParentEditor {
             scope: self.parent.scope.extras.clone(),
         };
         Editor::new(reader, self.query.clone(), selection)
+    }
+}
+
+/// Removes from the extras, and subtracts from the total.
+struct RemoveCountedExtras<T: Outlier> {
+    parent: ParentHandle,
+    extras: ExtrasEditor<T>,
+    edit: fn() -> ExtrasEdit<'static, T>,
+}
+
+impl<T: Outlier> Attempt for RemoveCountedExtras<T> {
+    type Output = EditedExtras<T>;
+
+    fn attempt<'s>(
+        &'s self,
+        session: &'s mut ClientSession,
+    ) -> BoxFuture<'s, Result<Self::Output>> {
+        Box::pin(async move {
+            let mut edit = (self.edit)();
+            let removed = self.extras.change(&mut edit, Some(&mut *session)).await?;
+            if removed.changed > 0 {
+                let count = -(removed.changed as i64);
+                self.parent.count_extras(count, session).await?;
+            }
+            Ok(removed)
+        })
     }
 }

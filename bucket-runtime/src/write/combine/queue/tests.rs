@@ -3,6 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bucket_core::{
+    protocol::command::{IndexedScope, KeyScope},
+    schema::{
+        key::KeyPart,
+        open_index::OpenIndex,
+        spec::{BucketSpec, IdFormat, KeyName, Ordinal},
+    },
+};
 use futures_util::FutureExt;
 use mongodb::bson::Bson;
 
@@ -17,20 +25,20 @@ enum Task {
     /// A caller is dropped.
     GiveUp(usize),
     /// A worker takes what is ready.
-    Take(Worker<()>),
+    Take(Worker),
     /// A worker has found nothing ready.
-    End(Worker<()>),
+    End(Worker),
     /// A worker puts back the last item of each key that has several, unless it has waited for a command before.
-    PutBack(Worker<()>, Vec<InFlight<()>>),
+    PutBack(Worker, Vec<InFlight>),
     /// A worker lets go of a key.
-    LetGo(Worker<()>, Vec<InFlight<()>>),
+    LetGo(Worker, Vec<InFlight>),
     /// A task of its own lets go of a key that needed a further command.
-    LetGoOfOne(InFlight<()>),
+    LetGoOfOne(Box<InFlight>),
 }
 
 /// A queue and all that use it.
 struct System {
-    combiner: Combiner<()>,
+    combiner: Combiner,
     /// The key of each item.
     keys: &'static [&'static str],
     callers: BTreeMap<usize, Answered>,
@@ -80,7 +88,7 @@ impl System {
             Task::Take(mut worker) => {
                 let taken = worker.take_next();
                 for key in &taken {
-                    let prefix = key.prefix.clone();
+                    let prefix = key.batch.scope.prefix.clone();
                     assert!(self.in_flight.insert(prefix), "a key is in flight twice");
                 }
                 Some(match taken.is_empty() {
@@ -99,7 +107,9 @@ impl System {
             Task::LetGo(worker, mut taken) => {
                 match taken.pop() {
                     // A key that needs a further command.
-                    Some(key) if key.prefix == "b" => self.tasks.push(Task::LetGoOfOne(key)),
+                    Some(key) if key.batch.scope.prefix == "b" => {
+                        self.tasks.push(Task::LetGoOfOne(Box::new(key)))
+                    }
                     Some(key) => self.let_go(key),
                     None => {}
                 }
@@ -109,7 +119,7 @@ impl System {
                 })
             }
             Task::LetGoOfOne(key) => {
-                self.let_go(key);
+                self.let_go(*key);
                 Some(Task::Look)
             }
         };
@@ -121,24 +131,24 @@ impl System {
         let (caller, answered) = entered.expect("room for some items");
         self.callers.insert(item, answered);
         let entry = Bson::Int64(item as i64).into();
-        (self.combiner.queue).push(self.keys[item], &(), caller, entry);
+        (self.combiner.queue).push(&scope(self.keys[item]), caller, entry);
     }
 
-    fn put_back(&mut self, key: &mut InFlight<()>) {
-        if key.items.len() > 1
-            && let Some(last) = key.items.pop()
+    fn put_back(&mut self, key: &mut InFlight) {
+        if key.batch.len() > 1
+            && let Some(last) = key.batch.entries.pop_back()
         {
             match self.put_back.insert(number(&last)) {
-                true => key.put_back([last].into_iter()),
-                false => key.items.push(last),
+                true => key.put_back([last].into()),
+                false => key.batch.entries.push_back(last),
             }
         }
         self.sent
-            .extend(key.items.drain(..).map(|item| number(&item)));
+            .extend(key.batch.entries.drain(..).map(|item| number(&item)));
     }
 
-    fn let_go(&mut self, key: InFlight<()>) {
-        self.in_flight.remove(&key.prefix);
+    fn let_go(&mut self, key: InFlight) {
+        self.in_flight.remove(&key.batch.scope.prefix);
         drop(key);
     }
 
@@ -152,13 +162,13 @@ impl System {
             Task::End(_) => "end".to_owned(),
             Task::PutBack(_, keys) => format!("put back {:?}", shown(keys)),
             Task::LetGo(_, keys) => format!("let go {:?}", shown(keys)),
-            Task::LetGoOfOne(key) => format!("let go of one {}", key.prefix),
+            Task::LetGoOfOne(key) => format!("let go of one {}", key.batch.scope.prefix),
         });
         let mut tasks = Vec::from_iter(tasks);
         tasks.sort();
         let queue = self.combiner.queue.lock();
-        let waiting = queue.key_queues.iter();
-        let waiting = waiting.map(|(prefix, key)| (prefix, numbers(&key.waiting)));
+        let waiting = queue.waiting.iter();
+        let waiting = waiting.map(|(prefix, key)| (prefix, numbers(&key.entries)));
         let waiting = BTreeMap::from_iter(waiting);
         let (ready, workers) = (&queue.ready, queue.workers);
         let mut sent = self.sent.clone();
@@ -172,7 +182,7 @@ impl System {
     fn assert_ended(mut self) {
         let queue = self.combiner.queue.lock();
         assert!(
-            queue.key_queues.is_empty() && queue.ready.is_empty(),
+            queue.waiting.is_empty() && queue.ready.is_empty(),
             "{queue:?}"
         );
         assert_eq!(queue.workers, 0);
@@ -185,6 +195,17 @@ impl System {
     }
 }
 
+/// A key whose ids have this prefix.
+fn scope(prefix: &str) -> IndexedScope {
+    const ID: IdFormat = IdFormat::new("", &["_"], Ordinal::Number);
+    const SPEC: BucketSpec = BucketSpec::new("tests", ID, 4, &[KeyName::new("k")]);
+    let key = KeyScope {
+        prefix: prefix.to_owned(),
+        ..KeyScope::new(&SPEC, vec![KeyPart::of::<String>(prefix)])
+    };
+    key.by(OpenIndex::first(4))
+}
+
 fn number((_, entry): &(Caller, Entry)) -> usize {
     entry.element.as_i64().map_or(0, |n| n as usize)
 }
@@ -193,9 +214,9 @@ fn numbers<'i>(items: impl IntoIterator<Item = &'i (Caller, Entry)>) -> Vec<usiz
     items.into_iter().map(number).collect()
 }
 
-fn shown(keys: &[InFlight<()>]) -> Vec<(&str, Vec<usize>)> {
+fn shown(keys: &[InFlight]) -> Vec<(&str, Vec<usize>)> {
     let keys = keys.iter();
-    keys.map(|key| (&*key.prefix, numbers(&key.items)))
+    keys.map(|key| (&*key.batch.scope.prefix, numbers(&key.batch.entries)))
         .collect()
 }
 

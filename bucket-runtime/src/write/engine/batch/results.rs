@@ -1,11 +1,17 @@
 //! The items of a batch that were stored, are present already, or failed.
 
-use std::{collections::HashSet, mem};
+use std::{
+    collections::{HashSet, VecDeque},
+    mem,
+};
 
-use bucket_core::{protocol::command::Update, value::number::comparable};
+use bucket_core::{
+    protocol::command::{Update, identity},
+    value::number::comparable,
+};
 use mongodb::bson::Bson;
 
-use super::{Batch, Carried, NewestBucket, SendMode};
+use super::{Batch, Carried, NewestBucket, RetryState, SendMode};
 use crate::write::{appended::Appended, item::Entry};
 
 /// How many identities one look-up covers.
@@ -30,21 +36,76 @@ impl<W> Batch<W> {
     }
 
     /// Removes the items that have one of these `unique` values, which are stored already.
-    pub(in crate::write::engine) fn remove_present(
-        &mut self,
-        identities: impl IntoIterator<Item = Bson>,
-    ) {
-        let present: HashSet<_> = identities.into_iter().map(|id| comparable(&id)).collect();
-        for (owner, entry) in mem::take(&mut self.entries) {
-            match self.identity(&entry) {
-                Some(identity) if present.contains(&comparable(identity)) => {
-                    self.done.push((owner, Appended::AlreadyThere));
-                    self.retry_state.tries = 0;
-                }
-                _ => self.entries.push_back((owner, entry)),
-            }
+    pub(crate) fn remove_present<'i>(&mut self, identities: impl IntoIterator<Item = &'i Bson>) {
+        let present: HashSet<_> = identities.into_iter().map(comparable).collect();
+        let removed = self.take_out(|identity| present.contains(&identity));
+        if !removed.is_empty() {
+            self.retry_state.tries = 0;
         }
+        self.note_present(removed);
         self.retry_state.may_be_present = false;
+    }
+
+    /// Takes out the items whose `unique` value an earlier one has.
+    pub(crate) fn take_twins(&mut self) -> VecDeque<(W, Entry)> {
+        let mut seen = HashSet::new();
+        self.take_out(|identity| !seen.insert(identity))
+    }
+
+    /// Takes out the items with certain `unique` values.
+    fn take_out(&mut self, mut is_out: impl FnMut(String) -> bool) -> VecDeque<(W, Entry)> {
+        let Some(field) = self.scope.spec.unique else {
+            return VecDeque::new();
+        };
+        let identity = |entry: &Entry| identity(field, &entry.element).map(comparable);
+        let (out, others) = mem::take(&mut self.entries)
+            .into_iter()
+            .partition(|(_, entry)| identity(entry).is_some_and(&mut is_out));
+        self.entries = others;
+        out
+    }
+
+    /// Notes that these items are stored already.
+    pub(crate) fn note_present(&mut self, entries: impl IntoIterator<Item = (W, Entry)>) {
+        let owners = entries.into_iter().map(|(owner, _)| owner);
+        (self.done).extend(owners.map(|owner| (owner, Appended::AlreadyThere)));
+    }
+
+    /// Notes the results of the first items, which were not sent by the engine.
+    pub(crate) fn note_results(&mut self, results: impl IntoIterator<Item = Appended>) {
+        for appended in results {
+            let owner = self.entries.pop_front().map(|(owner, _)| owner);
+            self.done.extend(owner.map(|owner| (owner, appended)));
+        }
+    }
+
+    /// How many of the items this batch has stored.
+    pub(crate) fn count_stored(&self) -> u64 {
+        let done = self.done.iter();
+        done.filter(|done| done.1 == Appended::Stored).count() as u64
+    }
+
+    /// The result of the only item, which is done.
+    pub(crate) fn only_result(&self) -> Appended {
+        let done = self.done.first();
+        done.map_or(Appended::Stored, |(_, appended)| *appended)
+    }
+
+    /// The first items, in the form that commands on a parent need.
+    pub(crate) fn first(&self, items: usize) -> Vec<Bson> {
+        let first = self.entries.iter().take(items);
+        first.map(|(_, entry)| entry.element.clone()).collect()
+    }
+
+    /// The bytes of each item that is not stored.
+    pub(crate) fn sizes(&self) -> impl Iterator<Item = usize> {
+        self.entries.iter().map(|(_, entry)| entry.size)
+    }
+
+    /// Forgets what is known of the key: other commands were sent meanwhile.
+    pub(crate) fn start_afresh(&mut self) {
+        self.newest_bucket = NewestBucket::Unknown;
+        self.retry_state = RetryState::default();
     }
 
     /// Begins with what the handle's last command has shown of the newest bucket.
@@ -54,9 +115,9 @@ impl<W> Batch<W> {
     }
 
     /// The newest bucket, as far as the commands have shown it.
-    pub(crate) fn shown_bucket(self) -> NewestBucket {
+    pub(crate) fn shown_bucket(&self) -> NewestBucket {
         match self.retry_state.is_own {
-            true => self.newest_bucket,
+            true => self.newest_bucket.clone(),
             false => NewestBucket::Unknown,
         }
     }
@@ -73,16 +134,6 @@ impl<W> Batch<W> {
         self.entries.iter().map(|(owner, _)| owner)
     }
 
-    /// Removes the items that are not stored, and returns their owners.
-    pub(crate) fn take_owners(&mut self) -> impl Iterator<Item = W> {
-        self.entries.drain(..).map(|(owner, _)| owner)
-    }
-
-    /// The entries that are not stored, with their owners.
-    pub(crate) fn into_entries(self) -> impl Iterator<Item = (W, Entry)> {
-        self.entries.into_iter()
-    }
-
     /// Takes out the items that fill the open bucket, with the updates that do so, in order, and
     /// that seal the bucket if the next item needs more bytes than are left.
     pub fn take_fills(&mut self) -> Option<Vec<Update>> {
@@ -95,12 +146,6 @@ impl<W> Batch<W> {
             fills.push(update);
         }
         Some(fills)
-    }
-
-    /// The bytes of the first entries.
-    pub(crate) fn bytes_of_first(&self, entries: usize) -> usize {
-        let first = self.entries.iter().take(entries);
-        first.map(|(_, entry)| entry.size).sum()
     }
 
     /// Whether a command of many keys cannot store the rest, since items may be present.
