@@ -150,3 +150,24 @@ fn each_crate_forwards_the_features_of_the_one_below() {
         assert!(runtime.contains_key(&name), "{name}");
     }
 }
+
+/// The lint is the compiler's: `forbid` cannot be lifted inside of a crate, and cargo takes it along when it packages one.
+#[test]
+fn no_crate_has_unsafe_code() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let manifest = |folder: &str| fs::read_to_string(root.join(folder).join("Cargo.toml")).unwrap();
+    let workspace = manifest("");
+    let (_, lints) = workspace.split_once("\n[workspace.lints.rust]\n").unwrap();
+    let lints = lints.split("\n[").next().unwrap();
+    assert!(lints.contains("unsafe_code = \"forbid\"\n"), "{lints}");
+
+    let (_, members) = workspace.split_once("\nmembers = [").unwrap();
+    let members = members.split_once(']').unwrap().0.split(", ");
+    let members = members.map(|member| member.trim_matches('"'));
+    let crates = Vec::from_iter(members.filter(|member| member.starts_with("bucket-")));
+    assert_eq!(crates.len(), BUDGETS.len() + 1, "{crates:?}"); // the testkit's macros, too
+    for member in crates {
+        let inherits = manifest(member).contains("\n[lints]\nworkspace = true\n");
+        assert!(inherits, "{member} does not take the lints of the workspace");
+    }
+}
