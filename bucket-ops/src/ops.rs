@@ -222,7 +222,7 @@ impl<T: Bucket> Ops<T> {
     /// each item; its key, time and everything else may be new. The old collection does not change.
     ///
     /// The old program may append meanwhile, and nobody may change what was copied or write to the
-    /// new collection. [The guide](bucket_runtime::guide::versions#the-stored-format) has the
+    /// new collection. [The guide](crate::guide::migrating) has the
     /// order of the items, the round trips, the comparison at the end, and further errors.
     ///
     /// One transaction for each 500 buckets or 4 MB also records the progress in `bucket_progress`,
