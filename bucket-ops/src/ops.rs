@@ -158,7 +158,7 @@ impl<T: Bucket> Ops<T> {
     /// # Errors
     ///
     /// [`is_collection_missing`](bucket_runtime::Error::is_collection_missing), or the driver's.
-    /// Buckets whose items cannot be read, or whose sums no rollup can hold, are no error: they are
+    /// Buckets whose items cannot be read, or whose sums no rollup can hold, are not an error: they are
     /// in [`left`](crate::RollupProgress::left).
     ///
     /// ```no_run
@@ -185,7 +185,7 @@ impl<T: Bucket> Ops<T> {
     /// either version can open them.
     ///
     /// Full buckets stay as they are, larger ones too; open ones are sealed: keys go on with new ones.
-    /// To divide all items anew, or while no program may pause, use
+    /// To divide all items again, or while no program may pause, use
     /// [`migrate_from`](Self::migrate_from). A validator of the struct's gets the new capacity.
     ///
     /// Some ten round trips, two of which pass over the collection, and one that creates an index;
