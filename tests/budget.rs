@@ -7,8 +7,8 @@ use crate::sources::{of_package, sources};
 /// The lines of code that each crate may have: no blank lines, comments or tests.
 const BUDGETS: [(&str, usize); 7] = [
     ("bucket-core", 9_784),
-    ("bucket-runtime", 10_448),
-    ("bucket-ops", 4_449),
+    ("bucket-runtime", 10_440),
+    ("bucket-ops", 4_472),
     ("bucket-derive", 6_463),
     ("bucket-advise", 6_556),
     ("bucket-cli", 1_317),
@@ -168,6 +168,9 @@ fn no_crate_has_unsafe_code() {
     assert_eq!(crates.len(), BUDGETS.len() + 1, "{crates:?}"); // the testkit's macros, too
     for member in crates {
         let inherits = manifest(member).contains("\n[lints]\nworkspace = true\n");
-        assert!(inherits, "{member} does not take the lints of the workspace");
+        assert!(
+            inherits,
+            "{member} does not take the lints of the workspace"
+        );
     }
 }
