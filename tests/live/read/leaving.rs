@@ -37,7 +37,7 @@ struct Trade {
     collection = "readings",
     id = "{site}/{sensor}_{at/1h}",
     capacity = 5,
-    expire_after = "36500d"
+    expire_after = "24000d"
 )]
 struct Reading {
     site: String,
