@@ -21,5 +21,6 @@ pages! {
     migrating
     sharding
     privileges_and_indexes
+    operations
     command_line
 }
