@@ -85,7 +85,7 @@ fn figures_are_those_that_were_measured() {
     let measured: String = measured.into_values().collect();
 
     // These tables shorten what is compared, so only our value, the peer's and the ratio are looked up.
-    for (text, rows) in [(text("README.md"), 8), (page("how_fast"), 30)] {
+    for (text, rows) in [(text("README.md"), 6), (text("benches/README.md"), 30)] {
         let table = between(&text, "| ratio |\n| --- | ---: | ---: | ---: |\n", "\n\n");
         let table = Vec::from_iter(table[0].lines());
         assert_eq!(table.len(), rows);
@@ -94,8 +94,8 @@ fn figures_are_those_that_were_measured() {
             assert!(measured.contains(figures), "{row}");
         }
     }
-    let guide = page("how_fast");
-    for bar in guide.lines().filter(|line| line.contains('█')) {
+    let charts = text("benches/README.md") + &page("how_fast_how_sure");
+    for bar in charts.lines().filter(|line| line.contains('█')) {
         let is_figure = |word: &&str| word.starts_with(|first: char| first.is_ascii_digit());
         let figure = bar.split_whitespace().rfind(is_figure).unwrap();
         assert!(measured.contains(&format!(" {figure} ")), "{bar}");
@@ -124,12 +124,13 @@ fn measured() -> BTreeMap<String, String> {
 #[test]
 fn the_first_results_of_the_readme_are_the_measured_ones() {
     let readme = text("README.md");
-    let results = between(&readme, "\n- **", "\n\n");
+    let gives = between(&readme, "\nWhat it gives:\n", "\n```")[0];
+    let results = between(gives, "\n- **", "\n\n");
     assert!(
         results[0].starts_with("0 of 140,238 acknowledged")
-            && page("how_it_is_proved").contains("| all | 140,238 |")
+            && text("docs/proof.md").contains("| all | 140,238 |")
     );
-    assert!(page("how_it_is_proved").contains("the primary was killed 7 times"));
+    assert!(text("docs/proof.md").contains("the primary was killed 7 times"));
     let table = text("benches/results/8.2.0/stream.md");
     let [of_stream] = &between(&table, "| `stream_10_vs_flat` |", "\n")[..] else {
         panic!("{table}");

@@ -10,6 +10,10 @@ struct Readme;
 #[doc = include_str!("../skills/bucket-runtime/SKILL.md")]
 struct Skill;
 
+#[cfg(doctest)]
+#[doc = include_str!("../bucket-testkit/README.md")]
+struct Testkit;
+
 // The only page of the guide with examples that need the testkit.
 #[cfg(doctest)]
 #[doc = include_str!("../bucket-runtime/src/guide/testing.md")]

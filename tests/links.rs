@@ -1,7 +1,7 @@
 //! The links of the docs. `cargo run --package bucket-tests --bin links` writes them, and the test `docs`
 //! compares them.
 //!
-//! A page of the guide is read in two places. As a file it links to other files, by definitions at its end. In
+//! A page of a guide is read in two places. As a file it links to other files, by definitions at its end. In
 //! rustdoc it links to modules, by the definitions of `guide/links.md`, which come first there: of two
 //! definitions of a label Markdown takes the first.
 
@@ -10,11 +10,8 @@ use std::collections::BTreeSet;
 /// The line between a page and the part of it that is written here.
 const FOOT: &str = "<!-- Written by `cargo run --package bucket-tests --bin links`: -->";
 
-/// The guide in the published docs.
-const PUBLISHED: &str = "https://docs.rs/bucket-runtime/latest/bucket_runtime/guide/";
-
-/// The guide in the repository.
-const FILES: &str = "bucket-runtime/src/guide";
+/// The packages that have a guide, the one of applications first.
+pub const PACKAGES: [&str; 2] = ["bucket-runtime", "bucket-ops"];
 
 /// What describes a crate in the repository, and its published docs.
 const CRATES: [(&str, &str); 2] = [
@@ -25,17 +22,21 @@ const CRATES: [(&str, &str); 2] = [
     ),
 ];
 
-/// The READMEs that link to the guide, each with the path from it to the repository's root.
-pub const READMES: [(&str, &str); 5] = [
+/// The READMEs that link to a guide, each with the path from it to the repository's root.
+pub const READMES: [(&str, &str); 6] = [
     ("README.md", ""),
     ("bucket-advise/README.md", "../"),
     ("bucket-cli/README.md", "../"),
     ("bucket-derive/README.md", "../"),
+    ("bucket-ops/README.md", "../"),
     ("bucket-testkit/README.md", "../"),
 ];
 
-/// What pages link to besides other pages and pictures.
-const OTHERS: [&str; 3] = ["guide", "derive(Bucket)", "derive(Outlier)"];
+/// The attributes of the derives, which `llms-full.txt` begins with.
+pub const ATTRIBUTES: [&str; 2] = [
+    "bucket-runtime/src/docs/bucket.md",
+    "bucket-runtime/src/docs/outlier.md",
+];
 
 /// The beginning of `llms.txt`.
 const LLMS: &str = "\
@@ -45,19 +46,54 @@ const LLMS: &str = "\
 > runtime on the official driver stores and reads its items, safely beside any number of other writers.
 
 Begin with the skill, which fits on two screens: what to choose, code that compiles, and what not to do.
+`llms-full.txt` has all pages in one file.
 
 - [Skill](skills/bucket-runtime/SKILL.md): how to model a series or a growing array
 - [Attributes of Bucket](bucket-runtime/src/docs/bucket.md): all of them
 - [Attributes of Outlier](bucket-runtime/src/docs/outlier.md): all of them
+- [FAQ](FAQ.md): ten questions that people ask
 ";
 
-/// A page of the guide, as its list names it.
+/// A page of a guide, as its list names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
     /// The name of its module and its file.
     pub name: String,
     /// The text of links to it.
     pub title: String,
+}
+
+/// The guide of a package.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Guide {
+    /// The package whose docs it is a part of.
+    pub package: String,
+    /// The text of its `README.md`.
+    pub list: String,
+    /// Its pages, in order.
+    pub pages: Vec<Page>,
+}
+
+impl Guide {
+    /// The guide of a package, by the text of its list.
+    #[must_use]
+    pub fn new(package: &str, list: String) -> Self {
+        Self {
+            package: package.to_owned(),
+            pages: pages(&list),
+            list,
+        }
+    }
+
+    /// The folder of its pages in the repository.
+    #[must_use]
+    pub fn files(&self) -> String {
+        files(&self.package)
+    }
+
+    fn has(&self, page: &str) -> bool {
+        self.pages.iter().any(|it| it.name == page)
+    }
 }
 
 /// Where the links of a README lead.
@@ -69,9 +105,31 @@ pub enum Target {
     DocsRs,
 }
 
+/// What the label of a link in a page stands for.
+enum Named<'l> {
+    /// The list of this guide.
+    List(&'l Guide),
+    /// A page of this guide.
+    Page(&'l Guide, &'l str),
+    /// A derive of the runtime.
+    Derive(&'l str),
+    /// A picture beside the page.
+    Picture(&'l str),
+}
+
+/// The folder of a package's guide.
+fn files(package: &str) -> String {
+    format!("{package}/src/guide")
+}
+
+/// The guide of a package in the published docs.
+fn published(package: &str) -> String {
+    let module = package.replace('-', "_");
+    format!("https://docs.rs/{package}/latest/{module}/guide/")
+}
+
 /// The pages in the order of the guide's list, whose rows begin with `| [title][name] |`.
-#[must_use]
-pub fn pages(list: &str) -> Vec<Page> {
+fn pages(list: &str) -> Vec<Page> {
     let rows = list.lines().filter_map(|line| line.strip_prefix("| ["));
     let links = rows.filter_map(|row| row.split_once("] |")?.0.split_once("]["));
     let page = |(title, name): (&str, &str)| Page {
@@ -81,20 +139,21 @@ pub fn pages(list: &str) -> Vec<Page> {
     links.map(page).collect()
 }
 
-/// A page of the guide as it has to be, with its links.
+/// A page of a guide as it has to be, with its links.
 #[must_use]
-pub fn linked_page(name: &str, text: &str, pages: &[Page]) -> String {
+pub fn linked_page(name: &str, text: &str, guide: &Guide, guides: &[Guide]) -> String {
     let body = body(text);
-    let neighbours = neighbours(name, pages);
-    let labels = labels(&format!("{body}{neighbours}"), pages);
+    let neighbours = neighbours(name, &guide.pages);
     let mut page = format!("{body}\n{FOOT}\n");
     if !neighbours.is_empty() {
         page += &format!("\n---\n\n{neighbours}\n");
     }
     page += "\n";
-    for label in labels {
-        let (target, anchor) = parts(&label);
-        page += &format!("[{label}]: {}{anchor}\n", file(target));
+    for label in labels(&format!("{body}{neighbours}"), guide, guides) {
+        if let Some(named) = named(&label, guide, guides) {
+            let anchor = parts(&label).1;
+            page += &format!("[{label}]: {}{anchor}\n", file(&named, guide));
+        }
     }
     page
 }
@@ -104,19 +163,20 @@ pub fn linked_page(name: &str, text: &str, pages: &[Page]) -> String {
 #[must_use]
 pub fn rustdoc_links<'t>(
     texts: impl Iterator<Item = &'t str>,
-    pages: &[Page],
+    guide: &Guide,
+    guides: &[Guide],
     picture: impl Fn(&str) -> String,
 ) -> String {
-    let labels: BTreeSet<_> = texts.flat_map(|text| labels(text, pages)).collect();
+    let labels: BTreeSet<_> = texts.flat_map(|text| labels(text, guide, guides)).collect();
     let definition = |label: &String| {
-        let (target, anchor) = parts(label);
-        let link = match target.ends_with(".svg") {
-            true => data_link(&picture(target)),
-            false => module(target),
+        let anchor = parts(label).1;
+        let link = match named(label, guide, guides)? {
+            Named::Picture(name) => data_link(&picture(name)),
+            named => module(&named, guide),
         };
-        format!("[{label}]: {link}{anchor}\n")
+        Some(format!("[{label}]: {link}{anchor}\n"))
     };
-    labels.iter().map(definition).collect()
+    labels.iter().filter_map(definition).collect()
 }
 
 /// A link that is the picture itself.
@@ -142,23 +202,40 @@ fn data_link(svg: &str) -> String {
     link
 }
 
-/// The file `llms.txt`: the guide's list with the paths of its pages.
+/// The file `llms.txt`: the guides' lists with the paths of their pages.
 #[must_use]
-pub fn llms_txt(list: &str) -> String {
+pub fn llms_txt(guides: &[Guide]) -> String {
     let mut text = LLMS.to_owned();
-    for line in body(list).lines() {
-        if let Some(group) = line.strip_prefix("# ") {
-            text += &format!("\n## {group}\n\n");
+    for guide in guides {
+        let files = guide.files();
+        for line in body(&guide.list).lines() {
+            if let Some(group) = line.strip_prefix("# ") {
+                text += &format!("\n## {group}\n\n");
+            }
+            let row = line
+                .strip_prefix("| [")
+                .and_then(|row| row.split_once("]["));
+            let Some((title, rest)) = row else { continue };
+            let Some((name, told)) = rest.split_once("] | ") else {
+                continue;
+            };
+            let told = told.trim_end_matches(" |");
+            text += &format!("- [{title}]({files}/{name}.md): {told}\n");
         }
-        let row = line
-            .strip_prefix("| [")
-            .and_then(|row| row.split_once("]["));
-        let Some((title, rest)) = row else { continue };
-        let Some((name, told)) = rest.split_once("] | ") else {
-            continue;
-        };
-        let told = told.trim_end_matches(" |");
-        text += &format!("- [{title}]({FILES}/{name}.md): {told}\n");
+    }
+    text
+}
+
+/// The file `llms-full.txt`: the attributes and all pages, each below the path of its file; `read` reads one.
+#[must_use]
+pub fn llms_full_txt(guides: &[Guide], read: impl Fn(&str) -> String) -> String {
+    let pages = guides.iter().flat_map(|guide| {
+        let path = |page: &Page| format!("{}/{}.md", guide.files(), page.name);
+        guide.pages.iter().map(path)
+    });
+    let mut text = LLMS.split("\n\n").take(2).collect::<Vec<_>>().join("\n\n") + "\n";
+    for path in ATTRIBUTES.into_iter().map(str::to_owned).chain(pages) {
+        text += &format!("\n<!-- {path} -->\n\n{}", body(&read(&path)));
     }
     text
 }
@@ -176,9 +253,8 @@ pub fn turned(readme: &str, root: &str, target: Target) -> String {
     readme.lines().map(line).collect()
 }
 
-/// The link in this form, if it leads to the guide or to the docs of a crate.
+/// The link in this form, if it leads to a guide or to the docs of a crate.
 fn turned_link(link: &str, root: &str, target: Target) -> Option<String> {
-    let files = format!("{root}{FILES}/");
     for (file, docs) in CRATES {
         let file = format!("{root}{file}");
         if link == file || link == docs {
@@ -189,19 +265,27 @@ fn turned_link(link: &str, root: &str, target: Target) -> Option<String> {
             });
         }
     }
+    PACKAGES
+        .iter()
+        .find_map(|package| turned_to_guide(link, package, root, target))
+}
+
+/// The link in this form, if it leads to the guide of this package.
+fn turned_to_guide(link: &str, package: &str, root: &str, target: Target) -> Option<String> {
+    let (files, published) = (format!("{root}{}/", files(package)), published(package));
     let (link, anchor) = parts(link);
     let page = match link.strip_prefix(&files) {
         Some(file) => file.strip_suffix(".md")?.replace("README", ""),
         None => link
-            .strip_prefix(PUBLISHED)?
+            .strip_prefix(&published)?
             .strip_suffix("index.html")?
             .replace('/', ""),
     };
     Some(match target {
         Target::Files if page.is_empty() => format!("{files}README.md{anchor}"),
         Target::Files => format!("{files}{page}.md{anchor}"),
-        Target::DocsRs if page.is_empty() => format!("{PUBLISHED}index.html{anchor}"),
-        Target::DocsRs => format!("{PUBLISHED}{page}/index.html{anchor}"),
+        Target::DocsRs if page.is_empty() => format!("{published}index.html{anchor}"),
+        Target::DocsRs => format!("{published}{page}/index.html{anchor}"),
     })
 }
 
@@ -211,9 +295,12 @@ fn body(page: &str) -> String {
     let mut body = text.trim_end().to_owned() + "\n";
     for (path, label) in [
         ("](crate::guide::", "]["),
+        ("](bucket_runtime::guide::", "]["),
         ("](crate::guide)", "][guide)"),
         ("](macro@crate::Bucket", "][derive(Bucket)"),
         ("](macro@crate::Outlier", "][derive(Outlier)"),
+        ("](macro@bucket_runtime::Bucket", "][derive(Bucket)"),
+        ("](macro@bucket_runtime::Outlier", "][derive(Outlier)"),
     ] {
         let mut texts = body.split(path);
         let mut replaced = texts.next().unwrap_or_default().to_owned();
@@ -239,16 +326,31 @@ fn neighbours(name: &str, pages: &[Page]) -> String {
     before.unwrap_or_default() + "[The guide][guide]" + &after.unwrap_or_default()
 }
 
-/// The labels of pages and derives that a text uses.
-fn labels(text: &str, pages: &[Page]) -> BTreeSet<String> {
+/// The labels of pages, derives and pictures that a text uses.
+fn labels(text: &str, guide: &Guide, guides: &[Guide]) -> BTreeSet<String> {
     let used = text.split("][").skip(1);
     let used = used.filter_map(|text| Some(text.split_once(']')?.0));
-    let is_page = |target: &str| pages.iter().any(|page| page.name == target);
-    let is_ours = |label: &&str| {
-        let target = parts(label).0;
-        is_page(target) || OTHERS.contains(&target) || target.ends_with(".svg")
-    };
+    let is_ours = |label: &&str| named(label, guide, guides).is_some();
     used.filter(is_ours).map(str::to_owned).collect()
+}
+
+/// What a label in a page of this guide stands for.
+fn named<'l>(label: &'l str, guide: &'l Guide, guides: &'l [Guide]) -> Option<Named<'l>> {
+    let name = parts(label).0;
+    if let Some(package) = name.strip_prefix("guide of ") {
+        let of = guides.iter().find(|it| it.package == package)?;
+        return Some(Named::List(of));
+    }
+    match name {
+        "guide" => Some(Named::List(guide)),
+        "derive(Bucket)" => Some(Named::Derive("Bucket")),
+        "derive(Outlier)" => Some(Named::Derive("Outlier")),
+        picture if picture.ends_with(".svg") => Some(Named::Picture(picture)),
+        page => {
+            let of = guides.iter().find(|it| it.has(page))?;
+            Some(Named::Page(of, page))
+        }
+    }
 }
 
 /// A label's page, and its anchor with the `#`.
@@ -256,23 +358,42 @@ fn parts(label: &str) -> (&str, &str) {
     label.split_at(label.find('#').unwrap_or(label.len()))
 }
 
-/// The file that a page or a derive is described in, as seen from the guide.
-fn file(target: &str) -> String {
-    match target {
-        "guide" => "README.md".to_owned(),
-        "derive(Bucket)" => "../docs/bucket.md".to_owned(),
-        "derive(Outlier)" => "../docs/outlier.md".to_owned(),
-        picture if picture.ends_with(".svg") => picture.to_owned(),
-        page => format!("{page}.md"),
+/// The file that describes it, as seen from this guide.
+fn file(named: &Named<'_>, guide: &Guide) -> String {
+    let folder = |of: &Guide| match of.package == guide.package {
+        true => String::new(),
+        false => format!("../../../{}/", of.files()),
+    };
+    match *named {
+        Named::List(of) => folder(of) + "README.md",
+        Named::Page(of, page) => format!("{}{page}.md", folder(of)),
+        Named::Derive(name) if guide.package == PACKAGES[0] => {
+            format!("../docs/{}.md", name.to_lowercase())
+        }
+        Named::Derive(name) => {
+            let name = name.to_lowercase();
+            format!("../../../{}/src/docs/{name}.md", PACKAGES[0])
+        }
+        Named::Picture(name) => name.to_owned(),
     }
 }
 
-/// The path of a page or a derive, as rustdoc knows it.
-fn module(target: &str) -> String {
-    match target {
-        "guide" => "crate::guide".to_owned(),
-        "derive(Bucket)" => "macro@crate::Bucket".to_owned(),
-        "derive(Outlier)" => "macro@crate::Outlier".to_owned(),
-        page => format!("crate::guide::{page}"),
+/// Its path, as rustdoc knows it in the docs of this guide's crate. A crate above it is known by its published docs.
+fn module(named: &Named<'_>, guide: &Guide) -> String {
+    let is_first = guide.package == PACKAGES[0];
+    let of_runtime = if is_first { "crate" } else { "bucket_runtime" };
+    let list = |of: &Guide| match of.package == guide.package {
+        true => "crate::guide".to_owned(),
+        false if is_first => published(&of.package),
+        false => format!("{of_runtime}::guide"),
+    };
+    match *named {
+        Named::List(of) => list(of),
+        Named::Page(of, page) => match list(of) {
+            url if url.ends_with('/') => format!("{url}{page}/index.html"),
+            path => format!("{path}::{page}"),
+        },
+        Named::Derive(name) => format!("macro@{of_runtime}::{name}"),
+        Named::Picture(name) => name.to_owned(),
     }
 }

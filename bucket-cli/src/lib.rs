@@ -1,4 +1,4 @@
-#![doc = "[guide]: bucket_runtime::guide::command_line"]
+#![doc = "[guide]: bucket_ops::guide::command_line"]
 #![doc = include_str!("../README.md")]
 
 mod arguments;

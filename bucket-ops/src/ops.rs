@@ -158,7 +158,7 @@ impl<T: Bucket> Ops<T> {
     /// # Errors
     ///
     /// [`is_collection_missing`](bucket_runtime::Error::is_collection_missing), or the driver's.
-    /// Buckets whose items cannot be read, or whose sums no rollup can hold, are no error: they are
+    /// Buckets whose items cannot be read, or whose sums no rollup can hold, are not an error: they are
     /// in [`left`](crate::RollupProgress::left).
     ///
     /// ```no_run
@@ -185,7 +185,7 @@ impl<T: Bucket> Ops<T> {
     /// either version can open them.
     ///
     /// Full buckets stay as they are, larger ones too; open ones are sealed: keys go on with new ones.
-    /// To divide all items anew, or while no program may pause, use
+    /// To divide all items again, or while no program may pause, use
     /// [`migrate_from`](Self::migrate_from). A validator of the struct's gets the new capacity.
     ///
     /// Some ten round trips, two of which pass over the collection, and one that creates an index;
@@ -222,7 +222,7 @@ impl<T: Bucket> Ops<T> {
     /// each item; its key, time and everything else may be new. The old collection does not change.
     ///
     /// The old program may append meanwhile, and nobody may change what was copied or write to the
-    /// new collection. [The guide](bucket_runtime::guide::versions#the-stored-format) has the
+    /// new collection. [The guide](crate::guide::migrating) has the
     /// order of the items, the round trips, the comparison at the end, and further errors.
     ///
     /// One transaction for each 500 buckets or 4 MB also records the progress in `bucket_progress`,

@@ -23,11 +23,11 @@ pages! {
     bytes
     versions
     #[doc(alias = "pagination", alias = "cursor")]
-    pages
-    queries
+    reading
     #[doc(alias = "aggregate", alias = "time series")]
     windows_and_rollups
     watching
+    typed_filters
     #[doc(alias = "idempotent")]
     safe_to_repeat
     #[doc(alias = "upsert", alias = "ttl", alias = "delete")]
@@ -36,19 +36,11 @@ pages! {
     transactions
     outliers
     outlier_items
-    taking_over
-    importing
-    #[doc(alias = "ttl", alias = "retention")]
-    archive
-    sharding
-    privileges_and_indexes
-    command_line
     tracing
     calls
     errors
     limits
-    how_fast
-    how_it_is_proved
+    how_fast_how_sure
 }
 
 // Its code needs the testkit, so the tests' package compiles it.

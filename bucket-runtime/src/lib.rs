@@ -40,7 +40,9 @@
 //!
 //! The **[guide]** has a page for each task; begin with [`guide::getting_started`]. All attributes
 //! are described at the derives, all calls are listed in [`guide::calls`], the guarantees (G1 to
-//! G6, O1 to O5) in [`guide::how_it_is_proved`], and the limits in [`guide::limits`].
+//! G6, O1 to O5) in [`guide::how_fast_how_sure`], and the limits in [`guide::limits`]. What an operator
+//! calls once in a while has [a guide of its own](https://docs.rs/bucket-ops/latest/bucket_ops/guide/).
+//! For any other collection, [`guide::typed_filters`] gives conditions to the driver's own calls.
 //!
 //! The driver, [`mongodb`], and its [`bson`] are re-exported, in whichever of `bson` 2 and 3 the
 //! driver is built with. With the feature `sync`, every call has `.run()`, which blocks the thread,

@@ -1,71 +1,108 @@
-//! The links of the READMEs and of the guide.
+//! The links of the READMEs and of the guides.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{collections::BTreeSet, fs, path::Path};
 
 use bucket_tests::links::{
-    Page, READMES, Target, linked_page, llms_txt, pages, rustdoc_links, turned,
+    Guide, PACKAGES, Page, READMES, Target, linked_page, llms_full_txt, llms_txt, rustdoc_links,
+    turned,
 };
 
-use super::{between, page, text};
+use super::{between, text};
 
-/// The texts with links to other files, besides the READMEs and the guide.
-const TEXTS: [&str; 5] = [
+/// The texts with links to other files, besides the READMEs and the guides.
+const TEXTS: [&str; 10] = [
     "ARCHITECTURE.md",
+    "CHANGELOG.md",
     "CONTRIBUTING.md",
+    "FAQ.md",
+    "ROADMAP.md",
     "SECURITY.md",
+    "benches/README.md",
+    "docs/proof.md",
     "llms.txt",
     "skills/bucket-runtime/SKILL.md",
 ];
 
-/// The guide's pages, in order.
-fn guide_pages() -> Vec<Page> {
-    pages(&text("bucket-runtime/src/guide/README.md"))
+/// The pages that the runtime's guide may have, with its list and its links.
+const PAGES: usize = 26;
+
+fn guides() -> [Guide; 2] {
+    PACKAGES.map(|package| Guide::new(package, text(&format!("{package}/src/guide/README.md"))))
+}
+
+/// The names of a guide's files, each with its text.
+fn texts(guide: &Guide) -> Vec<(&str, String)> {
+    let names = guide.pages.iter().map(|page| &*page.name).chain(["README"]);
+    let text = |name| (name, text(&format!("{}/{name}.md", guide.files())));
+    names.map(text).collect()
 }
 
 #[test]
-fn every_page_of_the_guide_is_a_module_and_stands_in_the_readme() {
-    let listed = BTreeSet::from_iter(guide_pages().into_iter().map(|page| page.name));
-    let guide = text("bucket-runtime/src/guide.rs");
-    let modules = between(&guide, "\npages! {\n", "\n}")[0].lines();
-    let modules = modules.map(str::trim).filter(|line| !line.starts_with('#'));
-    let modules = BTreeSet::from_iter(modules.chain(["testing"]).map(str::to_owned));
-    assert_eq!(modules, listed);
-
+fn every_page_of_a_guide_is_a_module_and_stands_in_the_readme() {
     let readme = turned(&text("README.md"), "", Target::Files);
-    for Page { name, title } in guide_pages() {
-        let definition = format!("\n[{title}]: bucket-runtime/src/guide/{name}.md");
-        assert!(readme.contains(&definition), "{definition}");
-        assert!(readme.matches(&format!("[{title}]")).count() > 1, "{title}");
+    for guide in guides() {
+        let listed = guide.pages.iter().map(|page| &*page.name);
+        let wiring = text(&format!("{}.rs", guide.files()));
+        let modules = between(&wiring, "\npages! {\n", "\n}")[0].lines();
+        let modules = modules.map(str::trim).filter(|line| !line.starts_with('#'));
+        let testing = wiring.contains("pub mod testing {}").then_some("testing");
+        assert_eq!(
+            BTreeSet::from_iter(modules.chain(testing)),
+            BTreeSet::from_iter(listed)
+        );
+        for Page { name, title } in &guide.pages {
+            let definition = format!("\n[{title}]: {}/{name}.md", guide.files());
+            assert!(readme.contains(&definition), "{definition}");
+            assert!(readme.matches(&format!("[{title}]")).count() > 1, "{title}");
+        }
     }
+}
+
+/// Whoever is new reads them one by one.
+#[test]
+fn the_guide_of_applications_is_short() {
+    let [guide, _] = guides();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("..")
+        .join(guide.files());
+    let files = fs::read_dir(folder).unwrap();
+    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    let pages = Vec::from_iter(names.filter(|name| name.ends_with(".md")));
+    assert!(pages.len() <= PAGES, "{} pages: {pages:?}", pages.len());
 }
 
 #[test]
 fn links_between_pages_are_written() {
     let command = "run `cargo run --package bucket-tests --bin links`";
-    let list = guide_pages();
-    let names = list.iter().map(|page| &*page.name).chain(["README"]);
-    let texts: Vec<_> = names.map(|name| (name, page(name))).collect();
-    for (name, text) in &texts {
-        assert!(*text == linked_page(name, text, &list), "{name}: {command}");
+    let guides = guides();
+    for guide in &guides {
+        let texts = texts(guide);
+        for (name, text) in &texts {
+            let linked = linked_page(name, text, guide, &guides);
+            assert!(*text == linked, "{name}: {command}");
+        }
+        let texts = texts.iter().map(|(_, text)| text.as_str());
+        let file = |name: &str| text(&format!("{}/{name}", guide.files()));
+        let links = rustdoc_links(texts, guide, &guides, file);
+        assert!(file("links.md") == links, "{command}");
     }
-    assert!(text("llms.txt") == llms_txt(&page("README")), "{command}");
-    let texts = texts.iter().map(|(_, text)| text.as_str());
-    let picture = |name: &str| text(&format!("bucket-runtime/src/guide/{name}"));
-    assert!(
-        page("links") == rustdoc_links(texts, &list, picture),
-        "{command}"
-    );
+    assert!(text("llms.txt") == llms_txt(&guides), "{command}");
+    let full = llms_full_txt(&guides, text);
+    assert!(text("llms-full.txt") == full, "{command}");
 }
 
 /// The pages refer to each other in the order of the list.
 #[test]
 fn a_page_leads_to_its_neighbours() {
-    for pair in guide_pages().windows(2) {
-        let [first, second] = [&pair[0], &pair[1]];
-        let forth = format!(" · [{}][{}] →", second.title, second.name);
-        assert!(page(&first.name).contains(&forth), "{}", first.name);
-        let back = format!("\n← [{}][{}] · ", first.title, first.name);
-        assert!(page(&second.name).contains(&back), "{}", second.name);
+    for guide in guides() {
+        let page = |page: &Page| text(&format!("{}/{}.md", guide.files(), page.name));
+        for pair in guide.pages.windows(2) {
+            let [first, second] = [&pair[0], &pair[1]];
+            let forth = format!(" · [{}][{}] →", second.title, second.name);
+            assert!(page(first).contains(&forth), "{}", first.name);
+            let back = format!("\n← [{}][{}] · ", first.title, first.name);
+            assert!(page(second).contains(&back), "{}", second.name);
+        }
     }
 }
 
@@ -91,13 +128,13 @@ fn the_links_of_a_readme_turn_to_the_published_docs_and_back() {
 
 #[test]
 fn every_link_to_a_file_leads_to_one_and_to_a_heading_of_it() {
-    let guide = guide_pages()
-        .into_iter()
-        .map(|page| page.name)
-        .chain(["README".to_owned()]);
-    let guide = guide.map(|name| format!("bucket-runtime/src/guide/{name}.md"));
+    let guides = guides();
+    let pages = guides.iter().flat_map(|guide| {
+        let names = texts(guide).into_iter().map(|(name, _)| name);
+        names.map(|name| format!("{}/{name}.md", guide.files()))
+    });
     let readmes = READMES.map(|(path, _)| path.to_owned());
-    let files = guide.chain(readmes).chain(TEXTS.map(str::to_owned));
+    let files = pages.chain(readmes).chain(TEXTS.map(str::to_owned));
     let mut checked = 0;
     for file in files {
         let text = text(&file);

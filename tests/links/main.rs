@@ -1,9 +1,11 @@
-//! Writes the links of the docs: `links` those between the guide's pages, `links files` and `links docs.rs` also
+//! Writes the links of the docs: `links` those between the guides' pages, `links files` and `links docs.rs` also
 //! those of the READMEs, to the files of the repository or to the published docs.
 
 use std::{env, fs, io, path::Path, process::ExitCode};
 
-use bucket_tests::links::{READMES, Target, linked_page, llms_txt, pages, rustdoc_links, turned};
+use bucket_tests::links::{
+    Guide, PACKAGES, READMES, Target, linked_page, llms_full_txt, llms_txt, rustdoc_links, turned,
+};
 
 fn main() -> io::Result<ExitCode> {
     let target = match env::args().nth(1).as_deref() {
@@ -16,10 +18,14 @@ fn main() -> io::Result<ExitCode> {
         }
     };
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let guide = root.join("bucket-runtime/src/guide");
-    write_guide(&guide)?;
-    let list = fs::read_to_string(guide.join("README.md"))?;
-    fs::write(root.join("llms.txt"), llms_txt(&list))?;
+    let read = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
+    let guide = |package| Guide::new(package, read(&format!("{package}/src/guide/README.md")));
+    let guides = PACKAGES.map(guide);
+    for guide in &guides {
+        write_guide(&root, guide, &guides)?;
+    }
+    fs::write(root.join("llms.txt"), llms_txt(&guides))?;
+    fs::write(root.join("llms-full.txt"), llms_full_txt(&guides, read))?;
     for (readme, to_root) in READMES {
         let Some(target) = target else { break };
         let path = root.join(readme);
@@ -29,16 +35,16 @@ fn main() -> io::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn write_guide(guide: &Path) -> io::Result<()> {
-    let pages = pages(&fs::read_to_string(guide.join("README.md"))?);
+fn write_guide(root: &Path, guide: &Guide, guides: &[Guide]) -> io::Result<()> {
+    let folder = root.join(guide.files());
     let mut texts = Vec::new();
-    for name in pages.iter().map(|page| &*page.name).chain(["README"]) {
-        let path = guide.join(name).with_extension("md");
-        let text = linked_page(name, &fs::read_to_string(&path)?, &pages);
+    for name in guide.pages.iter().map(|page| &*page.name).chain(["README"]) {
+        let path = folder.join(name).with_extension("md");
+        let text = linked_page(name, &fs::read_to_string(&path)?, guide, guides);
         fs::write(path, &text)?;
         texts.push(text);
     }
-    let picture = |name: &str| fs::read_to_string(guide.join(name)).unwrap_or_default();
-    let links = rustdoc_links(texts.iter().map(String::as_str), &pages, picture);
-    fs::write(guide.join("links.md"), links)
+    let picture = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
+    let links = rustdoc_links(texts.iter().map(String::as_str), guide, guides, picture);
+    fs::write(folder.join("links.md"), links)
 }

@@ -6,6 +6,8 @@ pub(crate) mod blocking;
 pub(crate) mod flat_view;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod item_tokens;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod leaving;
 pub(crate) mod nested;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod paging;

@@ -19,7 +19,7 @@ pub(super) fn of_buckets(plan: &BucketPlan<'_>, name: &str) -> Vec<String> {
     match &plan.origin {
         Origin::Buckets => {
             lines.push(
-                "// what breaks a guarantee, and its repair (see the guide, `command_line`)"
+                "// what breaks a guarantee, and its repair (see the guide of `bucket-ops`)"
                     .to_owned(),
             );
             lines.push(format!("ops verify {name}"));
@@ -56,7 +56,7 @@ pub(super) fn of_buckets(plan: &BucketPlan<'_>, name: &str) -> Vec<String> {
 
 fn import(name: &str, flat: &str) -> [String; 2] {
     [
-        "// the import, by a `main` of five lines (see the guide, `command_line`)".to_owned(),
+        "// the import, by a `main` of five lines (see the guide of `bucket-ops`)".to_owned(),
         format!("ops import-flat {name} {flat}"),
     ]
 }
@@ -120,7 +120,7 @@ pub(super) fn of_outliers(plan: &OutlierPlan<'_>, name: &str) -> Vec<String> {
     lines.push(format!(
         "db.getCollection({extras:?}).createIndex({{ {reference:?}: 1 }})"
     ));
-    lines.push("// moves what exceeds the threshold, while this library's writers go on (see the guide, `command_line`)".to_owned());
+    lines.push("// moves what exceeds the threshold, while this library's writers go on (see the guide of `bucket-ops`)".to_owned());
     lines.push(format!("ops repair {name}"));
     lines
 }

@@ -238,7 +238,7 @@ kinds! { collection;
         NotOurId(id: String) =>
             "no bucket of this struct can have the _id {id}, so reads of its key would not find the document; move \
              buckets that another program has made to another collection, and import their items from there, as \
-             the guide says in \"From buckets by hand\"";
+             the guide of `bucket-ops` says in \"From buckets by hand\"";
         FlatDocument(id: String) =>
             "the flat document with _id {id} is not an item of this struct; correct or remove it (a dry run lists all \
              of them before anything is written), then call `import_flat` again to continue, or leave it out with \

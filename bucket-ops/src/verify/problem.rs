@@ -88,7 +88,7 @@ kinds! {
     /// G2: the count of a bucket is not the length of its array.
     WrongCount: ("G2", Repair("corrects it"));
     /// G2: a bucket holds more items than the capacity, which has never changed.
-    OverFull: ("G2", Advice("`migrate_from` divides its items anew, in another collection")),
+    OverFull: ("G2", Advice("`migrate_from` divides its items again, in another collection")),
         of outliers ("O4", Advice("push them again and delete it"));
     /// G4, G5: no bucket of this key (and window) can have this `_id`. No read of the key finds it;
     /// of extras, reads of the parent fail.

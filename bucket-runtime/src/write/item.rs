@@ -222,7 +222,7 @@ pub(crate) fn check_identity(spec: &BucketSpec, element: &Bson) -> Result<(), Re
     match spec.unique {
         Some(field) if !command::identity(field, element).is_some_and(is_single) => {
             Err(match field {
-                WHOLE_ITEM => "the item is `unique`, and is no single value".into(),
+                WHOLE_ITEM => "the item is `unique`, and is not a single value".into(),
                 field => format!("the `unique` field `{field}` has no single value").into(),
             })
         }

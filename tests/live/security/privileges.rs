@@ -126,7 +126,7 @@ async fn prepare(root: &Client, name: &str, is_filled: bool) {
 
 /// The rows of the guide's table: the calls, the privileges, the built-in roles.
 fn guide() -> Vec<(String, Vec<String>, Vec<String>)> {
-    let page = include_str!("../../../bucket-runtime/src/guide/privileges_and_indexes.md");
+    let page = include_str!("../../../bucket-ops/src/guide/privileges_and_indexes.md");
     let (_, table) = page.split_once("| --- | --- | --- |\n").unwrap();
     let (_, table) = table.split_once("| --- | --- | --- |\n").unwrap();
     let rows = table.lines().take_while(|line| line.starts_with('|'));

@@ -13,7 +13,7 @@ impl<T: Outlier> Outliers<T> {
     /// The parent as it is stored, with up to `threshold` items, and whether there are more. One
     /// round trip, whatever the number of extras.
     ///
-    /// An outlier some of whose own items were removed holds fewer than the threshold, although
+    /// An outlier that has lost some of its own items holds fewer than the threshold, although
     /// there are extras: [`items(id).limit(n)`](Self::items) gives the first `n` items in any case.
     ///
     /// ```no_run

@@ -49,7 +49,7 @@ async fn what_holds_too_many_items_is_listed<T: Note>(db: &Database) {
     };
     let bucket = id(&damage(&notes, doc! { "topic": "a_b", "count": 3 }, another).await);
     let problem = expected(Kind::OverFull, [bucket], KEY, "holds 4 items");
-    is_left(&notes, problem, "`migrate_from` divides its items anew").await;
+    is_left(&notes, problem, "`migrate_from` divides its items again").await;
 }
 
 async fn an_id_that_is_none_of_its_keys_is_listed<T: Note>(db: &Database) {
