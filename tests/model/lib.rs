@@ -8,13 +8,14 @@
 //! names of the functions that build the commands. A breadth-first search visits every state that any order of their
 //! steps can reach, while commands and answers are lost and repeated, commands are killed, items are removed, and a
 //! writer crashes. G1 to G3 and G5 hold in each state, and a change stream can tell each append from a removal.
-//! `bites.rs` takes away one safeguard at a time, and the search finds the broken guarantee. `replay.rs` keeps the model
-//! true: it lets the runtime's commands through to a real server one by one, at random or so that each step of a
+//! `bites.rs` takes away one safeguard at a time, and the search finds the broken guarantee. `replay.rs` keeps the
+//! model true: it lets the runtime's commands through to a real server one by one, at random or so that each step of a
 //! small system is taken (`cover.rs`); each must be what the model sends next, and after each the documents must be
 //! the model's. The model includes `protocol/next_step.rs`, so it searches the engine's own decisions; any other
 //! change of the append belongs there, too.
+//!
 //! Not covered are windows, `unique` items, commands of several keys, `append_many` and transactions; removals are
-//! searched and not replayed. The extras of a parent are buckets, which take items by this protocol; pushes, the flag,
+//! searched and not replayed. The extras of a parent are buckets, which take items by this protocol; pushes, the flag
 //! and edits are proved in `tests/simulation` alone, with the runtime's own code. The model assumes that no command
 //! arrives after its repetition was answered.
 
