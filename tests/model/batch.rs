@@ -3,7 +3,8 @@
 
 use crate::{
     next_step::{Answer, Facts, Known, Next, is_contended, next},
-    server::{Bucket, Id, Item, Rules, Server, Statement, holds_any},
+    server::{Bucket, Id, Item, Rules, Server, Statement},
+    system::Config,
 };
 
 /// A writer's knowledge of the key's newest bucket.
@@ -31,10 +32,8 @@ pub(crate) struct Batch {
     by_time: bool,
     /// The items are those of different calls, so that their order does not matter.
     unordered: bool,
-    /// `may_be_present`: some items may be stored already.
-    may_be_present: bool,
     /// Bytes are bounded, so the last bucket may be open without room for the next item.
-    bounded: bool,
+    counts_bytes: bool,
     newest_bucket: NewestBucket,
     /// `has_lost`: another open bucket has refused the items, and was not looked for since.
     has_lost: bool,
@@ -50,29 +49,15 @@ fn moment(item: Item) -> u8 {
 
 impl Batch {
     /// A batch of a handle that remembers this of the key.
-    pub(crate) fn new(
-        items: Vec<Item>,
-        by_time: bool,
-        unordered: bool,
-        newest_bucket: NewestBucket,
-    ) -> Self {
+    pub(crate) fn new(items: Vec<Item>, config: &Config, newest_bucket: NewestBucket) -> Self {
         Self {
             newest_bucket,
             has_lost: false,
             items,
-            by_time,
-            unordered,
-            bounded: false,
-            may_be_present: false,
+            by_time: config.by_time,
+            unordered: config.unordered,
+            counts_bytes: config.counts_bytes,
             tries: 1,
-        }
-    }
-
-    /// A batch for buckets whose bytes are bounded, like those of extras.
-    pub(crate) fn bounded(items: Vec<Item>, newest_bucket: NewestBucket) -> Self {
-        Self {
-            bounded: true,
-            ..Self::new(items, false, false, newest_bucket)
         }
     }
 
@@ -88,17 +73,6 @@ impl Batch {
     /// `find_newest_bucket`: carries out the next read that the next command needs first; `false` if it needs
     /// none.
     pub(crate) fn find_newest_bucket(&mut self, server: &Server, rules: &Rules) -> bool {
-        // `find_present`
-        if std::mem::take(&mut self.may_be_present) {
-            let is_present =
-                |item| (server.buckets.iter()).any(|bucket| holds_any(&bucket.items, &[item]));
-            let before = self.items.len();
-            self.items.retain(|item| !is_present(*item));
-            if self.items.len() < before {
-                self.tries = 1;
-            }
-            return true;
-        }
         if self.is_unread(rules) {
             self.newest_bucket = NewestBucket::MustRead;
         }
@@ -160,12 +134,10 @@ impl Batch {
 
     /// Whether the next command needs a read first.
     pub(crate) fn must_read(&self, rules: &Rules) -> bool {
-        self.may_be_present
-            || matches!(
-                self.newest_bucket,
-                NewestBucket::MustRead | NewestBucket::NoneOpen
-            )
-            || self.is_unread(rules)
+        matches!(
+            self.newest_bucket,
+            NewestBucket::MustRead | NewestBucket::NoneOpen
+        ) || self.is_unread(rules)
     }
 
     /// Whether nothing is known of the newest bucket, and no search will do.
@@ -338,8 +310,6 @@ impl Batch {
                 room => NewestBucket::Open { id: *new_id, room },
             };
         }
-        // An item may be there already, in this bucket or in another one.
-        self.may_be_present |= rules.has_identity && answer != Answer::Stored;
         let has_lost = self.has_lost;
         self.has_lost |= answer == Answer::OtherOpen;
         let facts = Facts {
@@ -350,10 +320,10 @@ impl Batch {
             },
             is_single: statement.carries() == 1,
             tries: self.tries.into(),
-            counts_bytes: self.bounded,
+            counts_bytes: self.counts_bytes,
             is_large: false,
             is_numbered: !self.by_time,
-            is_unique: rules.has_identity,
+            is_unique: false,
             has_lost,
         };
         self.newest_bucket = match next(answer, facts) {

@@ -1,10 +1,9 @@
 //! The whole system: a server, writers, and everything that may happen next.
 
 use crate::{
-    edit::Change,
     properties::ITEMS,
-    server::{Item, Rules, Server, Statement, identity_of},
-    writer::{Acknowledged, Call, Request, Writer},
+    server::{Item, Rules, Server, Statement},
+    writer::{Call, Request, Writer},
 };
 
 /// A system to search: the rules, the writers' calls, and how much may go wrong.
@@ -15,8 +14,8 @@ pub(crate) struct Config {
     pub(crate) by_time: bool,
     /// The items of one call are those of several callers, whose order does not matter.
     pub(crate) unordered: bool,
-    /// The buckets are the extras of a parent.
-    pub(crate) has_parent: bool,
+    /// Items have no bounded size, so buckets may lack bytes.
+    pub(crate) counts_bytes: bool,
     pub(crate) writers: Vec<Vec<Call>>,
     /// How often the network may lose a command or its answer, or the server may interrupt a command.
     pub(crate) losses: u8,
@@ -36,14 +35,8 @@ pub(crate) struct System {
     pub(crate) acknowledged: u32,
     /// The items that somebody has removed, or is about to.
     pub(crate) removed: u32,
-    /// How often each item was changed, as acknowledged.
-    pub(crate) replaced: [u8; 3 * ITEMS as usize],
     /// The items that a writer was told are not stored.
     pub(crate) refused: u32,
-    /// Where a parent is deleted: the items of pushes that have begun, one bit each, and after an acknowledged deletion
-    /// those of all others.
-    begun: u32,
-    late: u32,
     losses: u8,
     crashes: u8,
 }
@@ -67,20 +60,12 @@ pub(crate) enum Action {
 }
 
 impl Config {
-    /// Whether somebody deletes the parent.
-    pub(crate) fn deletes(&self) -> bool {
-        self.writers
-            .iter()
-            .flatten()
-            .any(|call| *call == Call::Delete)
-    }
-
     /// The number of the call that carries this item, among the calls of its writer.
     pub(crate) fn call_of(&self, item: Item) -> u8 {
         let calls = &self.writers[usize::from(item / ITEMS)];
         let carries = |call: &Call| match call {
-            Call::Append(items) | Call::Push(items) | Call::Insert(items) => items.contains(&item),
-            Call::Remove(_) | Call::Edit(..) | Call::Delete => false,
+            Call::Append(items) => items.contains(&item),
+            Call::Remove(_) => false,
         };
         let nth = calls.iter().position(carries).unwrap_or_default();
         u8::try_from(nth).expect("a handful of calls")
@@ -94,25 +79,13 @@ impl System {
             writers: config.writers.iter().cloned().map(Writer::new).collect(),
             acknowledged: 0,
             removed: 0,
-            replaced: Default::default(),
             refused: 0,
-            begun: 0,
-            late: 0,
             losses: config.losses,
             crashes: config.crashes,
         };
         for call in config.writers.iter().flatten() {
-            match call {
-                Call::Remove(item) => system.removed |= bit(*item),
-                Call::Edit(identity, Change::Remove) => {
-                    let items = (0..3 * ITEMS).filter(|item| identity_of(*item) == *identity);
-                    system.removed |= items.fold(0, |removed, item| removed | bit(item));
-                }
-                Call::Delete => {
-                    system.removed = u32::MAX;
-                    system.server.parent.get_or_insert_default();
-                }
-                _ => {}
+            if let Call::Remove(item) = call {
+                system.removed |= bit(*item);
             }
         }
         for writer in &mut system.writers {
@@ -157,11 +130,6 @@ impl System {
         | Action::Crash(n)
         | Action::Arrive(n)) = action;
         let writer = &mut next.writers[n];
-        if config.deletes() && !matches!(action, Action::Arrive(_) | Action::Crash(_)) {
-            next.begun |= writer
-                .items_under_way()
-                .fold(0, |all, item| all | bit(item));
-        }
         match action {
             Action::Arrive(_) => {
                 if let Some(late) = &mut writer.late
@@ -194,19 +162,8 @@ impl System {
         };
         if let Action::Step(_) = action {
             if answered {
-                let Acknowledged {
-                    stored,
-                    replaced,
-                    deleted,
-                } = writer.note_outcomes(rules);
-                if deleted {
-                    next.late = !next.begun;
-                }
-                for item in stored {
+                for item in writer.note_outcomes(rules) {
                     next.acknowledged |= bit(item);
-                }
-                if let Some(item) = replaced {
-                    next.replaced[usize::from(item)] += 1;
                 }
             }
         } else {
@@ -251,10 +208,6 @@ impl System {
 
     pub(crate) fn is_refused(&self, item: Item) -> bool {
         self.refused & bit(item) != 0
-    }
-
-    pub(crate) fn is_late(&self, item: Item) -> bool {
-        self.late & bit(item) != 0
     }
 
     pub(crate) fn is_removed(&self, item: Item) -> bool {

@@ -41,6 +41,7 @@ impl Scenario {
         let mut one_in = |n| world.happens(n);
         let [has_third, loads] = [2, 2].map(&mut one_in);
         let [stops, shares, changes] = [4, 2, 4].map(&mut one_in);
+        let shares = shares || undone.is_some_and(Safeguard::is_of_unique_parents);
         let [splits, deletes] = [2, 6].map(&mut one_in);
         // Each of them, if any, has a number of its own; the first five, or four, are for none.
         let [transfer, inspection] =

@@ -113,11 +113,11 @@ impl Simulator {
         let runtime = runtime.expect("a runtime");
         let driver = Driver::new(network.clone());
         install(Some(Arc::new(driver.clone())));
-        let kinds = match undone.is_some_and(Safeguard::is_of_buckets) {
-            true => 5,
-            false => 9,
+        let kind = match undone {
+            Some(it) if it.is_of_buckets() => network.world().below(5),
+            Some(it) if it.is_of_unique_parents() => 6 + 2 * network.world().below(2),
+            _ => network.world().below(9),
         };
-        let kind = network.world().below(kinds);
         let is_in_order = runtime.block_on(async {
             match kind {
                 0 => self.write::<Buckets<Numbered>>(&driver).await,

@@ -28,12 +28,18 @@ pub enum Safeguard {
     EmptyBuckets,
     /// An edit changes a bucket whose items are as they were read.
     Unchanged,
+    /// An edit changes a parent whose own items are as they were read.
+    UnchangedParent,
     /// The removal of an item from a full bucket seals it.
     SealedByRemoval,
     /// A push requires that the parent has room.
     Threshold,
     /// The parent is flagged before the first extra.
     Flag,
+    /// A parent is flagged only while its array holds none of the items that go to its extras.
+    Absence,
+    /// The array of a flagged parent takes no items again.
+    Closed,
     /// A parent's total changes with its items.
     Total,
     /// A push to a parent that the handle knows to be an outlier looks whether the parent is there.
@@ -63,7 +69,7 @@ pub enum Safeguard {
 
 impl Safeguard {
     /// All of them.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 28] = [
         Self::UniqueIndexes,
         Self::Numbers,
         Self::Conflicts,
@@ -74,9 +80,12 @@ impl Safeguard {
         Self::Identity,
         Self::EmptyBuckets,
         Self::Unchanged,
+        Self::UnchangedParent,
         Self::SealedByRemoval,
         Self::Threshold,
         Self::Flag,
+        Self::Absence,
+        Self::Closed,
         Self::Total,
         Self::Look,
         Self::OwnTransaction,
@@ -99,6 +108,11 @@ impl Safeguard {
     /// Whether only buckets need it, and no parents.
     pub(crate) fn is_of_buckets(self) -> bool {
         self.is_of_change() || self.transfer().is_some() || self == Self::EmptyBuckets
+    }
+
+    /// Whether only parents whose items are unique need it, and writers who have the same ones.
+    pub(crate) fn is_of_unique_parents(self) -> bool {
+        [Self::Absence, Self::Closed].contains(&self)
     }
 
     /// The transfer that alone needs it.
@@ -136,7 +150,10 @@ impl Safeguard {
             Self::NewKeys => find_nothing(command, |filter| filter.contains_key("$or")),
             Self::FirstItems => find_nothing(command, Document::is_empty),
             Self::SecondLook => find_all_of_ids(command),
-            Self::Unchanged => remove(command, &["query", "$expr"]),
+            Self::Unchanged if changes(command, "buckets") => remove(command, &["query", "$expr"]),
+            Self::UnchangedParent if changes(command, "parents") => {
+                remove(command, &["query", "$expr"]);
+            }
             Self::Look => {
                 if let Some(filter) = part(command, &["filter"])
                     && filter.contains_key("has_extras")
@@ -193,12 +210,23 @@ impl Safeguard {
                     fields.insert("has_extras", false);
                 }
             }
+            Self::Absence if part(statement, &["u", "$set"]).is_some() => {
+                remove(statement, &["q", "items.n"]);
+            }
+            Self::Closed if part(statement, &["u", "$push"]).is_some() => {
+                remove(statement, &["q", "has_extras"]);
+            }
             Self::ImpossibleId if is_of_id(statement) => {
                 remove(statement, &["u", "$setOnInsert", "_id"]);
             }
             _ => {}
         }
     }
+}
+
+/// Whether the command changes a document of this collection by what was read.
+fn changes(command: &Document, collection: &str) -> bool {
+    command.get_str("findAndModify") == Ok(collection)
 }
 
 /// Lets a read of a transaction find nothing, if its filter is one of these.
