@@ -6,7 +6,7 @@ use crate::sources::{of_package, sources};
 
 /// The lines of code that each crate may have: no blank lines, comments or tests.
 const BUDGETS: [(&str, usize); 7] = [
-    ("bucket-core", 9_781),
+    ("bucket-core", 9_788),
     ("bucket-runtime", 9_925),
     ("bucket-ops", 4_473),
     ("bucket-derive", 6_463),

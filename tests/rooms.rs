@@ -59,28 +59,52 @@ const OUTLIER: [&str; 9] = [
 /// The traits and the handle, which all of these may name.
 const BESIDE_OUTLIER: [&str; 4] = ["IdRef", "IdentifiedItems", "Outlier", "Outliers"];
 
+/// The files and the rooms inside of `server`, in order.
+const SERVER: [&str; 11] = [
+    "deployment",
+    "retryable_session",
+    "target",
+    "call",
+    "wire",
+    "pause",
+    "read",
+    "write",
+    "watch",
+    "transaction",
+    "collection",
+];
+
 #[test]
 fn each_room_inside_of_outlier_uses_only_those_before_it() {
-    let src = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    let src = src.join("../bucket-runtime/src/outlier");
+    check_inside("bucket-runtime", "outlier", &OUTLIER, &BESIDE_OUTLIER);
+}
+
+#[test]
+fn each_room_inside_of_server_uses_only_those_before_it() {
+    check_inside("bucket-core", "server", &SERVER, &["Server", "*"]);
+}
+
+fn check_inside(package: &str, outer: &str, rooms: &[&str], beside: &[&str]) {
+    let src = of_package(package).join(outer);
     let mut wrong = Vec::new();
-    for (place, room) in OUTLIER.iter().enumerate() {
+    for (place, room) in rooms.iter().enumerate() {
         let file = src.join(format!("{room}.rs"));
-        // In a file of this folder, `super` is `outlier`.
+        // In a file of this folder, `super` is the outer room.
         let text = std::fs::read_to_string(&file).unwrap();
-        let own = (file, text.replace("use super::", "use crate::outlier::"));
+        let text = text.replace("use super::", &format!("use crate::{outer}::"));
+        let own = (file, text);
         let inner = sources(&src.join(room)).into_iter().map(|file| {
             let text = std::fs::read_to_string(&file).unwrap();
             (file, text)
         });
         for (file, text) in inner.chain([own]) {
-            for used in used_of_outlier(&text) {
-                let is_right = match OUTLIER.iter().position(|room| *room == used) {
+            for used in used_inside(&text, &format!("{outer}::")) {
+                let is_right = match rooms.iter().position(|room| *room == used) {
                     Some(target) => target <= place,
-                    None => BESIDE_OUTLIER.contains(&&*used),
+                    None => beside.contains(&&*used),
                 };
                 if !is_right {
-                    wrong.push(format!("{} uses outlier::{used}", file.display()));
+                    wrong.push(format!("{} uses {outer}::{used}", file.display()));
                 }
             }
         }
@@ -88,10 +112,10 @@ fn each_room_inside_of_outlier_uses_only_those_before_it() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The first names after `outlier::` in paths of this crate; braces may hold several.
-fn used_of_outlier(text: &str) -> Vec<String> {
+/// The first names after a room's name in paths of this crate; braces may hold several.
+fn used_inside(text: &str, room: &str) -> Vec<String> {
     let mut names = Vec::new();
-    for (at, path) in text.match_indices("outlier::") {
+    for (at, path) in text.match_indices(room) {
         // As in `use crate::{…, outlier::{…}}` or `crate::outlier::…`, and not in `bucket_runtime::outlier::…`.
         if !text[..at].ends_with(['{', ' ', ':']) {
             continue;
@@ -100,7 +124,8 @@ fn used_of_outlier(text: &str) -> Vec<String> {
         if rest.starts_with('{') {
             names.extend(first_names(&rest[..end_of_group(rest)]));
         } else {
-            let end = rest.find(|letter: char| !letter.is_alphanumeric() && letter != '_');
+            let is_name = |letter: char| letter.is_alphanumeric() || "_*".contains(letter);
+            let end = rest.find(|letter| !is_name(letter));
             names.push(rest[..end.unwrap_or(rest.len())].to_owned());
         }
     }

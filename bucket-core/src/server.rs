@@ -5,6 +5,7 @@ mod collection;
 pub mod deployment;
 pub mod pause;
 pub mod read;
+mod retryable_session;
 pub mod target;
 pub mod transaction;
 pub mod watch;
@@ -26,7 +27,7 @@ use crate::{
     Error,
     error::{Kind, is_killed, is_repeatable},
     protocol::command::KeyScope,
-    server::write::retryable::RetryableSessions,
+    server::retryable_session::RetryableSessions,
 };
 
 /// A collection, and the requests that the runtime sends to it.

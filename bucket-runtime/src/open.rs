@@ -5,10 +5,7 @@ pub(crate) mod indexes;
 pub(crate) mod stored;
 
 use bucket_core::{
-    error::Kind,
-    protocol::range::Range,
-    server::{Server, read::cursor},
-    value::bytes,
+    error::Kind, protocol::range::Range, server::Server, value::bytes, value::shell,
 };
 use mongodb::bson::{RawDocumentBuf, doc};
 
@@ -159,7 +156,7 @@ async fn check_items<T: Bucket>(server: &Server) -> Result<()> {
     let rows = target.find(filled, newest).rows::<RawDocumentBuf>(None);
     for row in rows.await? {
         if let Err(error) = bytes::read::<StoredBucket<T>>(row.as_bytes()) {
-            let kind = Kind::OtherItems(cursor::id(&row));
+            let kind = Kind::OtherItems(shell::id(&row));
             return Err(target.error(kind).with_driver(error));
         }
     }

@@ -18,9 +18,9 @@ use crate::{
     protocol::{filter::is_readable, query::WholeRead, range::Range},
     server::{
         call,
-        read::cursor::{AnyCursor, DocumentCursor},
+        read::cursor::DocumentCursor,
         target::Target,
-        wire::{ReadRequest, Request},
+        wire::{AnyCursor, ReadRequest, Request},
     },
     value::number::whole,
 };

@@ -5,12 +5,7 @@
 
 use mongodb::{bson::RawDocument, error::Error as DriverError};
 
-use crate::{
-    Error,
-    error::Kind,
-    protocol::command::KeyScope,
-    server::{Server, read::cursor},
-};
+use crate::{Error, error::Kind, protocol::command::KeyScope, server::Server, value::shell};
 
 /// The target of requests, which their errors name: a collection, and maybe one of its keys.
 #[derive(Clone, Copy)]
@@ -97,13 +92,13 @@ impl Target<'_> {
 
     /// The struct cannot read this document.
     pub fn unreadable(self, row: &RawDocument, error: DriverError) -> Error {
-        self.error(Kind::Deserialize(cursor::id(row)))
+        self.error(Kind::Deserialize(shell::id(row)))
             .with_driver(error)
     }
 
     /// The struct cannot read this parent.
     pub fn unreadable_parent(self, row: &RawDocument, error: DriverError) -> Error {
-        self.error(Kind::UnreadableParent(cursor::id(row)))
+        self.error(Kind::UnreadableParent(shell::id(row)))
             .with_driver(error)
     }
 

@@ -7,14 +7,9 @@
 //! and one that goes back is opened again at its position. The server writes tokens as text that
 //! sorts as the events do.
 
-mod event;
+use mongodb::{bson::Document, change_stream::event::ResumeToken};
 
-use mongodb::{
-    bson::{Document, doc},
-    change_stream::event::ResumeToken,
-};
-
-pub use self::event::Event;
+pub use crate::server::wire::{Event, Watched};
 use crate::{
     Result,
     server::{
@@ -112,51 +107,6 @@ fn is_reached(token: &ResumeToken, reached: Option<&ResumeToken>) -> bool {
 fn text(token: &ResumeToken) -> Option<String> {
     let token: Document = bytes::read(&bytes::write(token).ok()?).ok()?;
     Some(token.get_str("_data").ok()?.to_owned())
-}
-
-/// The events that a change stream is to show.
-#[derive(Debug, Clone)]
-pub struct Watched {
-    pub(in crate::server) is_of_database: bool,
-    pub(in crate::server) wanted: Vec<Document>,
-}
-
-impl Watched {
-    /// The events about the documents of a collection whose `_id` matches, and its end.
-    pub fn collection(ids: Document) -> Self {
-        let end = doc! { "$in": ["drop", "rename", "dropDatabase", "invalidate"] };
-        Self {
-            is_of_database: false,
-            wanted: vec![of_keys(ids), doc! { "operationType": end }],
-        }
-    }
-
-    /// The events about the documents of some collections of the database whose `_id` matches, and
-    /// the end of any of these collections, in the order in which they happened. Only a stream of
-    /// the database has that order.
-    pub fn database<const N: usize>(collections: [(&str, Document); N]) -> Self {
-        let names = collections.each_ref().map(|(name, _)| (*name).to_owned());
-        let mut wanted = vec![
-            doc! { "ns.coll": { "$in": names.to_vec() }, "operationType": { "$in": ["drop", "rename"] } },
-            doc! { "operationType": { "$in": ["dropDatabase", "invalidate"] } },
-        ];
-        wanted.extend(collections.map(|(name, ids)| {
-            let mut of_documents = of_keys(ids);
-            of_documents.insert("ns.coll", name);
-            of_documents
-        }));
-        Self {
-            is_of_database: true,
-            wanted,
-        }
-    }
-}
-
-/// The events about the documents whose `_id` matches.
-fn of_keys(ids: Document) -> Document {
-    let ids = ids.into_iter();
-    ids.map(|(name, test)| (format!("documentKey.{name}"), test))
-        .collect()
 }
 
 impl Target<'_> {

@@ -5,6 +5,8 @@
 //! go to what its thread has installed (`server/wire/simulated.rs`). Sessions are the driver's own,
 //! which need no server until they send something.
 
+mod cursor;
+mod event;
 #[cfg(feature = "__simulated")]
 pub mod simulated;
 
@@ -45,16 +47,13 @@ use mongodb::{
 };
 use serde::Serialize;
 
+pub(in crate::server) use self::cursor::AnyCursor;
+pub use self::event::{Event, Watched};
 #[cfg(feature = "__simulated")]
 use crate::server::wire::simulated::simulated;
 use crate::{
     protocol::command::Update,
-    server::{
-        Server,
-        call::Calls,
-        read::cursor::AnyCursor,
-        watch::{Event, Watched},
-    },
+    server::{Server, call::Calls},
     value::element::raw,
 };
 

@@ -1,6 +1,7 @@
 //! Single writes.
 
 pub mod many;
+mod results;
 pub(in crate::server) mod retryable;
 
 use mongodb::{
@@ -17,7 +18,7 @@ use crate::{
         Server, call,
         target::Target,
         wire::{Request, Response},
-        write::many::Results,
+        write::results::Results,
     },
 };
 

@@ -1,7 +1,7 @@
 //! Values as MongoDB's shell writes them.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use mongodb::bson::{Binary, Bson, Uuid, spec::BinarySubtype};
+use mongodb::bson::{Binary, Bson, RawDocument, Uuid, spec::BinarySubtype};
 
 /// A value that commands hold, in the shell's language.
 pub fn shell(value: &Bson) -> String {
@@ -36,6 +36,18 @@ fn binary(Binary { subtype, bytes }: &Binary) -> String {
             STANDARD.encode(bytes)
         ),
     }
+}
+
+/// A document's `_id`; `Null` if there is none.
+pub fn id_of(document: &RawDocument) -> Bson {
+    let id = document.get("_id").ok().flatten();
+    let id = id.and_then(|id| Bson::try_from(id).ok());
+    id.unwrap_or(Bson::Null)
+}
+
+/// A document's `_id` as the shell writes it.
+pub fn id(document: &RawDocument) -> String {
+    shell(&id_of(document))
 }
 
 #[cfg(test)]

@@ -6,11 +6,8 @@ use bucket_core::{
     error::Kind,
     protocol::command::{IndexedScope, KeyScope},
     schema::key::Key,
-    server::{
-        Server,
-        read::cursor::{self, DocumentCursor},
-    },
-    value::{bytes, unreadable::OnUnreadable},
+    server::{Server, read::cursor::DocumentCursor},
+    value::{bytes, shell, unreadable::OnUnreadable},
 };
 use bucket_runtime::{
     __ops::{Engine, Entry},
@@ -212,7 +209,7 @@ impl<T: Bucket> ImportPass<T> {
             Ok(flat) => self.entry(flat),
             Err(error) => Err((self.flat.target().error(Kind::Driver)).with_driver(error)),
         };
-        let flat = || Kind::FlatDocument(cursor::id(row));
+        let flat = || Kind::FlatDocument(shell::id(row));
         Ok(Some(read.map_err(|error| error.known_as(flat()))))
     }
 

@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, marker::PhantomData};
 
 use bucket_core::{
     protocol::{command::equality, range::Range},
-    server::{Server, read::cursor::id_of},
+    server::Server,
+    value::shell::id_of,
 };
 use bucket_runtime::{
     __ops::{array_length, open_both},

@@ -8,7 +8,6 @@ use bucket_core::{
     error::Kind,
     protocol::{command::identity, range::Range},
     server::{
-        read::cursor,
         target::Target,
         transaction::{self, Attempt},
         wire::Request,
@@ -16,7 +15,7 @@ use bucket_core::{
     value::{
         element::{document_size, value_size},
         number::comparable,
-        shell::shell,
+        shell,
     },
 };
 use bucket_runtime::{
@@ -139,7 +138,7 @@ impl SplitParent {
             let document = Document::try_from(&*row).ok();
             let items = document.and_then(|mut it| it.remove(self.0.scope.spec.extra_items));
             let Some(Bson::Array(items)) = items else {
-                return Err((self.extras()).error(Kind::Deserialize(cursor::id(&row))));
+                return Err((self.extras()).error(Kind::Deserialize(shell::id(&row))));
             };
             taken.extend(items);
         }
@@ -161,7 +160,7 @@ impl SplitParent {
             let held = server.present_identities(scope, field, asked, Some(session));
             let held: HashSet<_> = held.await?.iter().map(comparable).collect();
             if let Some(twin) = identities.find(|item| held.contains(&comparable(item))) {
-                return Err(parent.error(Kind::Twins(shell(twin))));
+                return Err(parent.error(Kind::Twins(shell::shell(twin))));
             }
         }
         Ok(())

@@ -8,7 +8,8 @@ mod twins;
 use bucket_core::{
     error::{Kind, count},
     schema::{key::KeyField, spec::OutlierSpec},
-    server::{Server, read::cursor::id_of},
+    server::Server,
+    value::shell::id_of,
     value::shell::shell,
 };
 use bucket_runtime::{

@@ -6,7 +6,8 @@ use bucket_core::{
         command::{IndexedScope, identity, twins},
         range::Range,
     },
-    server::{read::cursor::id_of, target::Target},
+    server::target::Target,
+    value::shell::id_of,
     value::{
         bytes,
         element::{Element, Refusal},

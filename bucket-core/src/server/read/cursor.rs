@@ -1,11 +1,8 @@
 //! A cursor over documents.
 
-use std::vec::IntoIter;
-
 use mongodb::{
-    ClientSession, Cursor, SessionCursor,
-    bson::{Bson, Document, RawDocument, RawDocumentBuf},
-    error::Error as DriverError,
+    ClientSession,
+    bson::{RawDocument, RawDocumentBuf},
 };
 use serde::de::DeserializeOwned;
 
@@ -14,8 +11,9 @@ use crate::{
     server::{
         call::Calls,
         target::{OwnedTarget, Target},
+        wire::AnyCursor,
     },
-    value::{bytes, shell::shell},
+    value::bytes,
 };
 
 /// A cursor over documents, with or without a session. It knows the target of its read, which its
@@ -27,50 +25,6 @@ pub struct DocumentCursor<'s> {
     target: OwnedTarget,
     /// The calls that read, for which all further batches count.
     calls: Calls,
-}
-
-/// A cursor of the driver.
-pub(in crate::server) enum AnyCursor<'s> {
-    Plain(Cursor<Document>),
-    Session(SessionCursor<Document>, &'s mut ClientSession),
-    /// The current row, and those after it, which were read in this session.
-    Rows(
-        RawDocumentBuf,
-        IntoIter<RawDocumentBuf>,
-        Option<&'s mut ClientSession>,
-    ),
-}
-
-impl<'s> AnyCursor<'s> {
-    /// A cursor over rows that were read in this session.
-    pub(in crate::server) fn of_rows(
-        rows: Vec<RawDocumentBuf>,
-        session: Option<&'s mut ClientSession>,
-    ) -> Self {
-        Self::Rows(RawDocumentBuf::new(), rows.into_iter(), session)
-    }
-
-    /// Moves to the next row, if there is one.
-    pub(in crate::server) async fn advance(&mut self) -> Result<bool, DriverError> {
-        match self {
-            Self::Plain(cursor) => cursor.advance().await,
-            Self::Session(cursor, session) => cursor.advance(session).await,
-            Self::Rows(current, rest, _) => {
-                let next = rest.next();
-                let is_there = next.is_some();
-                *current = next.unwrap_or_default();
-                Ok(is_there)
-            }
-        }
-    }
-
-    fn row(&self) -> &RawDocument {
-        match self {
-            Self::Plain(cursor) => cursor.current(),
-            Self::Session(cursor, _) => cursor.current(),
-            Self::Rows(current, ..) => current,
-        }
-    }
 }
 
 impl<'s> DocumentCursor<'s> {
@@ -141,16 +95,4 @@ impl<'s> DocumentCursor<'s> {
         }
         Ok(found)
     }
-}
-
-/// A row's `_id`; `Null` if there is none.
-pub fn id_of(row: &RawDocument) -> Bson {
-    let id = row.get("_id").ok().flatten();
-    let id = id.and_then(|id| Bson::try_from(id).ok());
-    id.unwrap_or(Bson::Null)
-}
-
-/// A row's `_id` as the shell writes it.
-pub fn id(row: &RawDocument) -> String {
-    shell(&id_of(row))
 }

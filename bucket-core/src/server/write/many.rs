@@ -11,7 +11,7 @@ use mongodb::{
     bson::{RawDocumentBuf, doc},
     error::{
         BulkWriteError, Error as DriverError, ErrorKind, InsertManyError, PartialBulkWriteResult,
-        WriteError, WriteFailure,
+        WriteError,
     },
     results::VerboseBulkWriteResult,
 };
@@ -19,16 +19,16 @@ use mongodb::{
 use crate::{
     error::maybe_stored,
     protocol::command::Update,
-    server::{Server, wire::Request, write::retryable::Reply},
+    server::{
+        Server,
+        wire::Request,
+        write::{
+            results::{FoundResults, Results, results},
+            retryable::Reply,
+        },
+    },
     value::bytes,
 };
-
-/// The result of each statement of a command. In an ordered command no statement after the first
-/// error was carried out, whatever its result says; see `Server::unless_in_doubt`.
-pub type Results = Vec<Result<(), DriverError>>;
-
-/// The result of each statement, and whether it found a document.
-pub(crate) type FoundResults = Vec<Result<bool, DriverError>>;
 
 impl Server {
     /// Carries out updates, each of which changes a document or is refused.
@@ -210,18 +210,4 @@ fn refused_inserts(error: DriverError, documents: usize) -> Result<Results, Driv
     });
     let refused: Option<Vec<_>> = refused.collect();
     refused.map_or(Err(error), |refused| Ok(results(refused, documents)))
-}
-
-/// The results of `statements` statements, of which these were refused.
-pub(in crate::server) fn results(
-    refused: impl IntoIterator<Item = (usize, WriteError)>,
-    statements: usize,
-) -> Results {
-    let mut results: Results = (0..statements).map(|_| Ok(())).collect();
-    for (at, error) in refused {
-        if let Some(result) = results.get_mut(at) {
-            *result = Err(ErrorKind::Write(WriteFailure::WriteError(error)).into());
-        }
-    }
-    results
 }

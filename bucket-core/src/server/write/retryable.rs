@@ -10,8 +10,6 @@
 
 mod command;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
 use mongodb::{
     ClientSession,
     bson::{Document, doc},
@@ -25,8 +23,9 @@ use crate::{
     protocol::command::Update,
     server::{
         Server, call,
+        retryable_session::RetryableSession,
         wire::{Response, skip_number},
-        write::many::FoundResults,
+        write::results::FoundResults,
     },
 };
 
@@ -37,21 +36,6 @@ const SKIPPED_NUMBERS: i64 = 100;
 
 /// How often a command is sent again at most because the server ended its plan.
 const MAX_BROKEN_OFF: u32 = 10;
-
-/// Our own sessions that wait for their next command.
-#[derive(Debug, Clone, Default)]
-pub(in crate::server) struct RetryableSessions(Arc<Mutex<Vec<RetryableSession>>>);
-
-/// A session, and the number of its latest command.
-///
-/// The driver counts a session's numbers, too, and continues with its own count once we give the
-/// session back. So its count must never be below ours: both advance together, and ours starts at
-/// the number that the server reports.
-#[derive(Debug)]
-pub(in crate::server) struct RetryableSession {
-    session: ClientSession,
-    number: i64,
-}
 
 impl Server {
     /// A session for one command, where our own numbers make it retryable.
@@ -87,12 +71,6 @@ impl Server {
             found,
             ..Response::default()
         }))
-    }
-}
-
-impl RetryableSessions {
-    fn lock(&self) -> MutexGuard<'_, Vec<RetryableSession>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

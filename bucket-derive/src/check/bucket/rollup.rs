@@ -43,7 +43,7 @@ fn check_name(model: &BucketModel<'_>, errors: &mut Errors) {
     if let Some(written) = model.attr.rollup.as_ref().filter(|_| !may_have) {
         errors.push(
             &written.key,
-            "`rollup` names a field that only buckets have which keep something",
+            "`rollup` names what buckets keep of their items, and these keep nothing",
             format_args!(
                 "remove it, or mark a field of the items: #[{}(sum)]",
                 BUCKET.attribute

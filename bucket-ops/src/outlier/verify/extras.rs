@@ -4,7 +4,8 @@
 use bucket_core::{
     error::count as counted,
     schema::{key::KeyField, spec::OutlierSpec},
-    server::{Server, read::cursor::id_of},
+    server::Server,
+    value::shell::id_of,
 };
 use bucket_runtime::{
     __ops::{ExtraItem, OutlierCollections, StoredBucket, array, array_length},

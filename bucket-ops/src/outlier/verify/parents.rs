@@ -3,7 +3,7 @@
 use bucket_core::{
     error::{count, error_text},
     schema::key::KeyField,
-    server::read::cursor::id_of,
+    value::shell::id_of,
     value::{bytes, number::whole},
 };
 use bucket_runtime::{

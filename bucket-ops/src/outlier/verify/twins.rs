@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use bucket_core::{
     protocol::command::{equality, identity, identity_path},
     schema::{key::KeyField, spec::OutlierSpec},
-    server::{read::cursor::id_of, target::Target},
+    server::target::Target,
+    value::shell::id_of,
     value::{number::comparable, shell::shell},
 };
 use bucket_runtime::{

@@ -2,7 +2,8 @@
 
 use bucket_core::{
     protocol::{filter::Filter, query::Query},
-    server::{call::span, read::cursor::id_of},
+    server::call::span,
+    value::shell::id_of,
 };
 use mongodb::bson::Bson;
 

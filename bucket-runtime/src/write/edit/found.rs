@@ -6,7 +6,7 @@ use bucket_core::{
     error::Kind,
     protocol::command::{Places, StoredItems},
     schema::names::{OVERSIZE, ROW_LENGTH, ROW_STATE},
-    server::read::cursor::id_of,
+    value::shell::id_of,
     value::{bytes, number::whole, unreadable::read_value},
 };
 use mongodb::{

@@ -10,7 +10,8 @@ use bucket_core::{
         time_bounds::TimeBounds,
     },
     schema::key::Key,
-    server::{read::cursor::id_of, target::Target},
+    server::target::Target,
+    value::shell::id_of,
     value::{bytes, number::whole},
 };
 use mongodb::{

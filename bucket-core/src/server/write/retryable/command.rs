@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     error::Code,
-    server::write::many::{Results, results},
+    server::write::results::{Results, results},
 };
 
 /// The command `update`.

@@ -1,7 +1,7 @@
-//! An event of a change stream, as the server sends it.
+//! The events of a change stream: which ones it is to show, and one as the server sends it.
 
 use mongodb::{
-    bson::{Bson, Document},
+    bson::{Bson, Document, doc},
     change_stream::event::ResumeToken,
     error::Error as DriverError,
 };
@@ -75,4 +75,49 @@ impl Event {
     fn update(&self) -> Option<&Document> {
         self.fields.get_document("updateDescription").ok()
     }
+}
+
+/// The events that a change stream is to show.
+#[derive(Debug, Clone)]
+pub struct Watched {
+    pub(super) is_of_database: bool,
+    pub(super) wanted: Vec<Document>,
+}
+
+impl Watched {
+    /// The events about the documents of a collection whose `_id` matches, and its end.
+    pub fn collection(ids: Document) -> Self {
+        let end = doc! { "$in": ["drop", "rename", "dropDatabase", "invalidate"] };
+        Self {
+            is_of_database: false,
+            wanted: vec![of_keys(ids), doc! { "operationType": end }],
+        }
+    }
+
+    /// The events about the documents of some collections of the database whose `_id` matches, and
+    /// the end of any of these collections, in the order in which they happened. Only a stream of
+    /// the database has that order.
+    pub fn database<const N: usize>(collections: [(&str, Document); N]) -> Self {
+        let names = collections.each_ref().map(|(name, _)| (*name).to_owned());
+        let mut wanted = vec![
+            doc! { "ns.coll": { "$in": names.to_vec() }, "operationType": { "$in": ["drop", "rename"] } },
+            doc! { "operationType": { "$in": ["dropDatabase", "invalidate"] } },
+        ];
+        wanted.extend(collections.map(|(name, ids)| {
+            let mut of_documents = of_keys(ids);
+            of_documents.insert("ns.coll", name);
+            of_documents
+        }));
+        Self {
+            is_of_database: true,
+            wanted,
+        }
+    }
+}
+
+/// The events about the documents whose `_id` matches.
+fn of_keys(ids: Document) -> Document {
+    let ids = ids.into_iter();
+    ids.map(|(name, test)| (format!("documentKey.{name}"), test))
+        .collect()
 }
