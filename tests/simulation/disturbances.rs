@@ -24,7 +24,7 @@ pub(crate) struct Disturbances<H> {
     verifies: bool,
     changes: Option<Changes>,
     import: Option<Import<H>>,
-    splits: Option<Splits>,
+    splits: Option<Splits<H>>,
     deletion: Option<Deletion<H>>,
     repairs: Option<Repairs>,
 }
@@ -33,7 +33,7 @@ impl<H: Handle> Disturbances<H> {
     /// Before anybody writes.
     pub(crate) async fn prepare(scenario: &Scenario, driver: &Driver, client: &Client) -> Self {
         let splits = match scenario.splits {
-            true => Splits::of_grown::<H>(driver, client).await,
+            true => Splits::of_grown(driver, client).await,
             false => None,
         };
         let deletion = match scenario.deletes {
@@ -100,7 +100,7 @@ impl<H: Handle> Disturbances<H> {
             import.finish().await;
         }
         if let Some(splits) = self.splits {
-            splits.finish::<H>().await;
+            splits.finish().await;
         }
         if let Some(deletion) = self.deletion {
             deletion.finish(handles).await;

@@ -118,9 +118,30 @@ pub(crate) fn compare(one: &Bson, other: &Bson) -> Option<Ordering> {
         (Bson::String(one), Bson::String(other)) => Some(one.cmp(other)),
         (Bson::DateTime(one), Bson::DateTime(other)) => Some(one.cmp(other)),
         (Bson::Boolean(one), Bson::Boolean(other)) => Some(one.cmp(other)),
+        (Bson::ObjectId(one), Bson::ObjectId(other)) => Some(one.cmp(other)),
         (Bson::Null, Bson::Null) => Some(Ordering::Equal),
         (Bson::Document(one), Bson::Document(other)) => (one == other).then_some(Ordering::Equal),
         _ => Some(number(one)?.cmp(&number(other)?)),
+    }
+}
+
+/// The order of two values of any kinds. Documents have the same fields, as far as they go.
+pub(crate) fn compare_any(one: &Bson, other: &Bson) -> Option<Ordering> {
+    let kind = |value: &Bson| match value {
+        Bson::String(_) => 1,
+        Bson::Document(_) => 2,
+        Bson::ObjectId(_) => 3,
+        value => number(value).map_or(4, |_| 0),
+    };
+    match (one, other) {
+        (Bson::Document(one), Bson::Document(other)) => {
+            let mut fields = one.values().zip(other.values());
+            let order = fields
+                .find_map(|(one, other)| compare_any(one, other).filter(|order| order.is_ne()));
+            order.or_else(|| Some(one.len().cmp(&other.len())))
+        }
+        _ if kind(one) == kind(other) => compare(one, other),
+        _ => Some(kind(one).cmp(&kind(other))),
     }
 }
 

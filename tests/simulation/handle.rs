@@ -102,8 +102,14 @@ pub(crate) trait Handle: Clone + Send + Sync + 'static {
         session: Session<'_>,
     ) -> impl Future<Output = BTreeMap<i64, Told>> + Send;
 
-    /// A parent that holds these items, as another program has written it; `None` if items are in buckets.
+    /// A parent that holds these items, as other programs have written them, some of another version: with a further
+    /// field, or without one that has a default. `None` if items are in buckets.
     fn grown(sensor: i64, numbers: Range<i64>) -> Option<Document>;
+
+    /// The numbers of a parent's items.
+    fn read(&self, _sensor: i64) -> impl Future<Output = Result<Vec<i64>>> + Send {
+        ready(Ok(Vec::new()))
+    }
 
     /// Deletes a parent.
     fn delete(&self, _sensor: i64) -> impl Future<Output = Result<bool>> + Send {
@@ -385,6 +391,7 @@ impl<T: Reading> Handle for Buckets<T> {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Fields)]
 pub(crate) struct Child {
     n: i64,
+    #[serde(default)]
     changes: i64,
 }
 
@@ -450,7 +457,11 @@ macro_rules! families {
             }
 
             fn grown(sensor: i64, numbers: Range<i64>) -> Option<Document> {
-                let items = numbers.map(|n| doc! { "n": n, "changes": 0_i64 });
+                let items = numbers.map(|n| match n % 3 {
+                    0 => doc! { "n": n },
+                    1 => doc! { "n": n, "changes": 0_i64, "note": n },
+                    _ => doc! { "n": n, "changes": 0_i64 },
+                });
                 let items = Vec::from_iter(items);
                 $(let $total = items.len() as i64;)?
                 Some(doc! { "_id": sensor, "items": items, $(stringify!($total): $total)? })
@@ -464,6 +475,12 @@ macro_rules! families {
 
             fn number(watched: &Self::Watched) -> i64 {
                 watched.item.n
+            }
+
+            async fn read(&self, sensor: i64) -> Result<Vec<i64>> {
+                let all = self.get_all(&sensor).await?;
+                let items = all.map_or_else(Vec::new, |parent| parent.items);
+                Ok(items.iter().map(|child| child.n).collect())
             }
 
             async fn delete(&self, sensor: i64) -> Result<bool> {

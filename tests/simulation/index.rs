@@ -91,7 +91,7 @@ impl Store {
 
     /// The places by which this differs from an earlier state: the ids of all documents that have changed, and what
     /// they have left or taken in unique indexes. An old server looks there for all that is deleted, also for what an
-    /// index does not hold.
+    /// index does not hold, and touches its place unless another document is there.
     pub(crate) fn places(
         &self,
         before: &Self,
@@ -107,15 +107,17 @@ impl Store {
         for [before, after] in self.changes(before) {
             let id = before.or(after).and_then(|document| document.get("_id"));
             places.push(place("_id_", Vec::from_iter(id.cloned())));
-            let entries_of = match is_old && after.is_none() {
-                true => all_entries,
-                false => entries,
-            };
             for index in &self.indexes {
                 let of = |document: Option<&Arc<Document>>| {
-                    document.map_or_else(Vec::new, |document| entries_of(index, document))
+                    document.map_or_else(Vec::new, |document| entries(index, document))
                 };
-                let (left, taken) = (of(before), of(after));
+                let (mut left, taken) = (of(before), of(after));
+                if is_old && after.is_none() && left.is_empty() {
+                    left = before.map_or_else(Vec::new, |before| all_entries(index, before));
+                    left.retain(|one| {
+                        (self.documents.iter()).all(|it| !has(&entries(index, it), one))
+                    });
+                }
                 let moved = left.iter().filter(|one| !has(&taken, one));
                 let moved = moved.chain(taken.iter().filter(|one| !has(&left, one)));
                 let name = index.get_str("name").unwrap_or_default();

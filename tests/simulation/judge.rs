@@ -25,7 +25,7 @@ pub(crate) fn step(world: &World) -> Option<String> {
         if items.len() > THRESHOLD && !world.has_grown {
             return Some(format!("O2: {parent}"));
         }
-        if !world.has_damage && !has_its_total(world, parent, items.len()) {
+        if !world.has_damage && !has_its_total(world, parent) {
             return Some(format!("O1: the total of {parent}"));
         }
         for (item, _) in items {
@@ -78,8 +78,10 @@ impl<'w> Judged<'w> {
             let items = items(bucket);
             let count = bucket.get("count").and_then(number);
             let is_too_full = items.len() as i64 > self.capacity && !self.may_exceed;
+            // Extras of another program, which are not taken over yet.
+            let is_other = count.is_none() && world.has_grown;
             let is_wrong = count != Some(items.len() as i64) && !world.has_damage;
-            if is_wrong || is_too_full {
+            if is_wrong && !is_other || is_too_full {
                 return Some(format!("G2: {bucket}"));
             }
             let key = bucket.get("sensor").and_then(number);
@@ -87,7 +89,7 @@ impl<'w> Judged<'w> {
                 (Some(Bson::String(id)), Some(key)) => id.starts_with(&format!("{key}_")),
                 _ => false,
             };
-            if !is_of_key {
+            if !is_of_key && !is_other {
                 return Some(format!("G4: a read of the key does not find {bucket}"));
             }
             if !world.has_damage && !has_its_totals(bucket, &items) {
@@ -97,7 +99,7 @@ impl<'w> Judged<'w> {
                 return Some(format!("O3: the parent of {bucket} has no flag"));
             }
             let is_sealed = matches!(bucket.get("sealed"), Some(Bson::String(_)));
-            let is_open = count < Some(self.capacity) && !is_sealed;
+            let is_open = count < Some(self.capacity) && !is_sealed && !is_other;
             let is_second = is_open && open.insert((key, window(bucket)), bucket).is_some();
             if is_second && !self.may_have_several {
                 return Some(format!("G3: a second open bucket, {bucket}"));
@@ -149,16 +151,22 @@ fn length_in(store: &Store, document: &Document) -> Option<usize> {
     found.map(|found| items(found).len())
 }
 
-/// Whether the total of a parent that holds so many items, if it keeps one, is that of all items.
-fn has_its_total(world: &World, parent: &Document, own: usize) -> bool {
-    let Some(total) = parent.get("total").and_then(number) else {
-        return true;
-    };
-    let id = parent.get("_id").and_then(number);
-    let of_parent = |bucket: &&Document| bucket.get("sensor").and_then(number) == id;
-    let extras = buckets(&world.primary.store).filter(of_parent);
-    let extras = extras.map(|bucket| items(bucket).len());
-    total == (own + extras.sum::<usize>()) as i64
+/// Whether the total of a parent, if it keeps one, is that of all its items.
+fn has_its_total(world: &World, parent: &Document) -> bool {
+    let field = |name| parent.get(name).and_then(number);
+    let counted = |id| of_parent(world, id).len() as i64;
+    field("total").is_none_or(|total| field("_id").map(counted) == Some(total))
+}
+
+/// The numbers of a parent's items, in the order in which a read gives them.
+pub(crate) fn of_parent(world: &World, id: i64) -> Vec<i64> {
+    let is = |document: &&Document, name| document.get(name).and_then(number) == Some(id);
+    let parents = buckets(&world.primary.parents).filter(|parent| is(parent, "_id"));
+    let extras = buckets(&world.primary.store).filter(|bucket| is(bucket, "sensor"));
+    let mut extras = Vec::from_iter(extras);
+    extras.sort_by_key(|bucket| bucket.get_str("_id").ok());
+    let items = parents.chain(extras).flat_map(items);
+    items.map(|(n, _)| n).collect()
 }
 
 /// Whether the key is a parent's, and the parent is not flagged.
@@ -288,6 +296,6 @@ pub(crate) fn items(bucket: &Document) -> Vec<(i64, i64)> {
     let items = items.filter_map(Bson::as_document);
     let field = |item: &Document, name| item.get(name).and_then(number);
     items
-        .filter_map(|item| Some((field(item, "n")?, field(item, "changes")?)))
+        .filter_map(|item| Some((field(item, "n")?, field(item, "changes").unwrap_or(0))))
         .collect()
 }

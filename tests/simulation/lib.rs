@@ -6,8 +6,9 @@
 //! with a total or without. Items may be unique, and two writers may have the same ones. Two calls may change the
 //! capacity meanwhile, each to one of three, while writers go on through old handles and new ones. Or two calls import a
 //! flat collection, or archived buckets, or migrate all buckets to another collection, which they follow by a change
-//! stream. Or two calls split a parent that another program has let grow beyond its threshold, or repair what another
-//! program has damaged, or rebuild rollups, or verify beside the writers; or one deletes a parent. Beside all of these but
+//! stream. Or two calls split a parent that another program has let grow beyond its threshold, or take over extras that
+//! it has numbered in its own way, or repair what another program has damaged, or rebuild rollups, or verify beside the
+//! writers; or one deletes a parent. Beside all of these but
 //! migrations a watch may have to give each item, while another program leaves empty buckets. Commands wait for random
 //! times, or by priorities of their tasks that change a few times (`pace.rs`); pipelines pass some documents before others
 //! change; commands and answers are lost, commands are interrupted between statements, primaries change and roll back what
@@ -25,8 +26,6 @@
 //! The server is a few hundred lines (`store.rs`, `index.rs`, `transaction.rs`, `events.rs`, `filter.rs`, `update.rs`,
 //! `expression.rs` and `pipeline.rs`) that know just what these calls send, and panic at anything else. `replay.rs`
 //! lets a real server do the same, and compares each answer but those of change streams.
-//!
-//! Not simulated: the extras documents that the manual's commands write.
 
 mod caller;
 mod capacity;

@@ -6,7 +6,7 @@ use bucket_runtime::bson::{Bson, Document, doc};
 
 use crate::{
     expression::evaluate,
-    filter::{compare, is_same, matches, number},
+    filter::{compare_any, is_same, matches, number, value_at},
 };
 
 /// The results of a pipeline; other collections are looked into by their names.
@@ -86,8 +86,6 @@ pub(crate) fn scanned(mut documents: Vec<Document>, command: &Document) -> Vec<D
     let mut orders = stages.filter_map(|stage| stage.as_document()?.get_document("$sort").ok());
     let is_by_id = |order: &&Document| order.keys().eq(["_id"]);
     if let Some(order) = orders.find(is_by_id) {
-        // What is no text is no bucket.
-        documents.retain(|document| document.get_str("_id").is_ok());
         sort(&mut documents, order);
     }
     documents
@@ -161,8 +159,8 @@ fn stage(stage: &Bson) -> Option<(&String, &Bson)> {
 /// By these fields, which all documents have.
 pub(crate) fn sort(rows: &mut [Document], order: &Document) {
     let by = |name: &str, one: &Document, other: &Document| {
-        let values = one.get(name).zip(other.get(name));
-        let order = values.and_then(|(one, other)| compare(one, other));
+        let values = value_at(one, name).zip(value_at(other, name));
+        let order = values.and_then(|(one, other)| compare_any(&one, &other));
         order.unwrap_or_else(|| panic!("{name} of {one} and {other}"))
     };
     rows.sort_by(|one, other| {

@@ -91,6 +91,10 @@ async fn ask(
         let of = collection(name, of);
         command.insert(verb.clone(), of);
     }
+    if let Ok(of) = command.get_str("viewOn") {
+        let of = collection(name, of);
+        command.insert("viewOn", of);
+    }
     let stages = command.get_array_mut("pipeline").into_iter().flatten();
     for lookup in
         stages.filter_map(|stage| stage.as_document_mut()?.get_document_mut("$lookup").ok())
@@ -136,9 +140,8 @@ async fn ask(
             let rows = rows.into_iter().flatten();
             Answered::Read(rows.filter_map(|row| row.as_document().cloned()).collect())
         }
-        "createIndexes" | "dropIndexes" | "collMod" | "commitTransaction" | "abortTransaction" => {
-            Answered::Done
-        }
+        "create" | "createIndexes" | "dropIndexes" | "collMod" | "commitTransaction"
+        | "abortTransaction" => Answered::Done,
         _ => {
             let upserted = reply.get_array("upserted").ok().and_then(|all| all.first());
             let upserted = upserted.and_then(|one| one.as_document()?.get("_id").cloned());

@@ -26,7 +26,7 @@ pub(crate) struct Scenario {
     pub(crate) changes: bool,
     pub(crate) transfer: Option<Transfer>,
     pub(crate) inspection: Option<Inspection>,
-    /// Whether a parent is split.
+    /// Whether a parent is split, or another program's extras of it are taken over.
     pub(crate) splits: bool,
     /// Whether a parent is deleted.
     pub(crate) deletes: bool,
@@ -62,6 +62,7 @@ impl Scenario {
             None => inspection.map(|at| inspections[at]),
         };
         let inspection = inspection.filter(|_| !changes && transfer.is_none());
+        let splits = splits || undone == Some(Safeguard::OtherExtras);
         let splits = splits && !H::IS_OF_BUCKETS && inspection.is_none();
         let watches = match undone {
             Some(safeguard) => safeguard == Safeguard::EmptyBuckets,

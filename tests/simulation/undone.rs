@@ -44,6 +44,8 @@ pub enum Safeguard {
     Total,
     /// A push to a parent that the handle knows to be an outlier looks whether the parent is there.
     Look,
+    /// A push or an edit of unique items of an outlier looks for extras of other programs, which our index lacks.
+    OtherExtras,
     /// A call in a transaction sends each of its commands there.
     OwnTransaction,
     /// A repair that corrects the count of a bucket that seemed to be full seals it.
@@ -69,7 +71,7 @@ pub enum Safeguard {
 
 impl Safeguard {
     /// All of them.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::UniqueIndexes,
         Self::Numbers,
         Self::Conflicts,
@@ -88,6 +90,7 @@ impl Safeguard {
         Self::Closed,
         Self::Total,
         Self::Look,
+        Self::OtherExtras,
         Self::OwnTransaction,
         Self::CorrectedCount,
         Self::SecondLook,
@@ -112,7 +115,7 @@ impl Safeguard {
 
     /// Whether only parents whose items are unique need it, and writers who have the same ones.
     pub(crate) fn is_of_unique_parents(self) -> bool {
-        [Self::Absence, Self::Closed].contains(&self)
+        [Self::Absence, Self::Closed, Self::OtherExtras].contains(&self)
     }
 
     /// The transfer that alone needs it.
@@ -149,6 +152,13 @@ impl Safeguard {
             }
             Self::NewKeys => find_nothing(command, |filter| filter.contains_key("$or")),
             Self::FirstItems => find_nothing(command, Document::is_empty),
+            Self::OtherExtras => {
+                if let Some(filter) = part(command, &["filter"])
+                    && part(filter, &["_id"]).is_some_and(|ids| ids.contains_key("$not"))
+                {
+                    *filter = doc! { "_id": "none" };
+                }
+            }
             Self::SecondLook => find_all_of_ids(command),
             Self::Unchanged if changes(command, "buckets") => remove(command, &["query", "$expr"]),
             Self::UnchangedParent if changes(command, "parents") => {

@@ -99,8 +99,10 @@ pub(crate) struct State {
     /// The buckets, and the extras of parents.
     pub(crate) store: Store,
     pub(crate) parents: Store,
-    /// What an import reads.
+    /// What an import reads, or lists of it.
     pub(crate) flat: Store,
+    /// The view that unwinds these lists.
+    pub(crate) view: Option<Vec<Bson>>,
     /// How far an import or a migration has come.
     pub(crate) progress: Store,
     /// The buckets to which others are migrated.
@@ -117,10 +119,19 @@ impl State {
     pub(crate) fn store_of(&mut self, command: &Document) -> &mut Store {
         match command.values().next().and_then(Bson::as_str) {
             Some("parents") => &mut self.parents,
-            Some("flat") => &mut self.flat,
+            Some("flat" | "lists") => &mut self.flat,
             Some("bucket_progress") => &mut self.progress,
             Some("migrated") => &mut self.migrated,
             _ => &mut self.store,
+        }
+    }
+
+    /// The documents of the collection, or the view, that a command reads.
+    fn documents(&mut self, command: &Document) -> Vec<Document> {
+        let all = self.store_of(command).all();
+        match &self.view {
+            Some(view) if reads_flat(command) => results(all, view, |_| Vec::new()),
+            _ => all,
         }
     }
 
@@ -547,14 +558,24 @@ impl World {
                 return Ok(doc! { "setName": "rs0", "maxWireVersion": self.wire_version });
             }
             Some("changes") => return Ok(self.events(command)),
-            Some("listCollections") => return Ok(rows(Vec::new())),
+            Some("listCollections") => {
+                let view = doc! { "name": "flat", "type": "view" };
+                let is_view = self.primary.view.is_some()
+                    && part(command, "filter").get_str("name") == Ok("flat");
+                return Ok(rows(Vec::from_iter(is_view.then_some(view))));
+            }
+            Some("create") => {
+                self.primary.view = command.get_array("pipeline").ok().cloned();
+                self.replicate();
+                Ok(Answered::Done)
+            }
             Some("listIndexes") => return Ok(rows(self.primary.store_of(command).indexes.clone())),
             Some("find") => self.state_for(session, command).and_then(|state| {
                 let found = state.store_of(command).read(command);
                 found.map(Answered::Read)
             }),
             Some("aggregate") => self.state_for(session, command).map(|state| {
-                let documents = passed.unwrap_or_else(|| state.store_of(command).all());
+                let documents = passed.unwrap_or_else(|| state.documents(command));
                 let pipeline = command.get_array("pipeline").expect("a pipeline");
                 let of = |from: &str| state.store_of(&doc! { "find": from }).all();
                 Answered::Read(results(documents, pipeline, of))
@@ -573,9 +594,10 @@ impl World {
     }
 
     /// The documents that a pipeline has passed, in the order of its scan, before others are written: all of them, or
-    /// fewer. `None` if it reads all at one moment.
+    /// fewer. `None` if it reads all at one moment, or what nobody writes.
     pub(crate) fn pass_some(&mut self, session: &str, command: &Document) -> Option<Vec<Document>> {
-        let is_scan = command.contains_key("aggregate") && !is_part(command);
+        let is_scan =
+            command.contains_key("aggregate") && !is_part(command) && !reads_flat(command);
         if !is_scan || !self.is_rough || self.record.is_some() {
             return None;
         }
@@ -638,6 +660,11 @@ fn shown(mut effect: Effect, command: &Document) -> Effect {
         *value = projected(value, fields);
     }
     effect
+}
+
+/// Whether a pipeline reads what is imported.
+fn reads_flat(command: &Document) -> bool {
+    command.get_str("aggregate") == Ok("flat")
 }
 
 fn rows(rows: Vec<Document>) -> Document {

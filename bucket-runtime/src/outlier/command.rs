@@ -159,14 +159,14 @@ impl ParentScope {
         fields
     }
 
-    /// The extras documents of other programs, as the manual's commands write them: their ids are
-    /// not in the range of ours. The index on reference and `_id` answers that without reading
-    /// buckets.
+    /// The extras documents of other programs, as the manual's commands write them: their ids have
+    /// neither a digit nor a minus behind our prefix. The index on reference and `_id` answers that
+    /// without reading buckets.
     pub(crate) fn foreign_extras(&self) -> Document {
         let mut filter = self.extras.all();
-        for (id, range) in self.extras.ids() {
-            filter.insert(id, doc! { "$not": range });
-        }
+        let [begin, end] = ['-', ':'].map(|end| format!("{}{end}", self.extras.prefix));
+        let numbered = doc! { "$gte": begin, "$lt": end };
+        filter.insert("_id", doc! { "$not": numbered });
         filter
     }
 
