@@ -248,40 +248,42 @@ struct Readers {
     all: i64,
 }
 
-/// The unique index does not see documents without a count.
+/// The unique index does not see documents without a count, and an id of theirs may begin as ours do.
 #[bucket_testkit::test]
 async fn o1_items_with_an_identity_are_not_stored_beside_extras_of_another_program(db: Live) {
     let readers = fresh::<Readers>(&db).await;
-    let ids = [ObjectId::from_bytes([1; 12]).into(), Bson::Int32(1)];
-    store(&readers, 1, &ids).await;
-    let total = doc! { "$set": { "all": 8_i64 } };
-    readers
-        .collection()
-        .update_one(doc! {}, total)
-        .await
-        .unwrap();
-    let is = |value: i64| Readers::FIELDS.buyers.item().eq(value);
-    for value in [4, 5, 8] {
-        let pushed = readers.push(&1, value).await.unwrap_err();
-        assert_refused(&pushed, 1, &ids);
-        let many = readers.push_many(&1, [value, value + 1]).await.unwrap_err();
-        assert_refused(&many.error, 1, &ids);
-        let upserted = readers.upsert_item(&1, value).await.unwrap_err();
-        assert_refused(&upserted, 1, &ids);
-        let removed = readers.remove_item(&1, is(value)).await.unwrap_err();
-        assert_refused(&removed, 1, &ids);
+    let texts = [ObjectId::from_bytes([1; 12]).into(), "2_first 0".into()];
+    for (parent, text) in (1..).zip(texts) {
+        let ids = [text, Bson::Int32(parent as i32)];
+        store(&readers, parent, &ids).await;
+        let total = doc! { "$set": { "all": 8_i64 } };
+        let parents = readers.collection();
+        parents.update_one(doc! {}, total).await.unwrap();
+        let is = |value: i64| Readers::FIELDS.buyers.item().eq(value);
+        for value in [4, 5, 8] {
+            let pushed = readers.push(&parent, value).await.unwrap_err();
+            assert_refused(&pushed, parent, &ids);
+            let many = readers.push_many(&parent, [value, value + 1]).await;
+            assert_refused(&many.unwrap_err().error, parent, &ids);
+            let upserted = readers.upsert_item(&parent, value).await.unwrap_err();
+            assert_refused(&upserted, parent, &ids);
+            let removed = readers.remove_item(&parent, is(value)).await;
+            assert_refused(&removed.unwrap_err(), parent, &ids);
+        }
+        let before = documents(readers.extras_collection()).await;
+        assert_eq!(before.len(), 2, "{before:?}");
+        assert_eq!(repaired(&readers).await.unwrap().left, []);
+        for value in 0..8 {
+            let pushed = readers.push(&parent, value).await.unwrap();
+            assert_eq!(pushed, bucket_runtime::Appended::AlreadyThere, "{value}");
+        }
+        readers.push(&parent, 8).await.unwrap();
+        let removed = readers.remove_item(&parent, is(5)).await.unwrap();
+        assert_eq!(removed, Some(5));
+        let all = readers.get_all(&parent).await.unwrap().unwrap();
+        assert_eq!((all.buyers, all.all), (vec![0, 1, 2, 3, 6, 7, 4, 8], 8));
+        readers.delete(&parent).await.unwrap();
     }
-    let before = documents(readers.extras_collection()).await;
-    assert_eq!(before.len(), 2, "{before:?}");
-    assert_eq!(repaired(&readers).await.unwrap().left, []);
-    for value in 0..8 {
-        let pushed = readers.push(&1, value).await.unwrap();
-        assert_eq!(pushed, bucket_runtime::Appended::AlreadyThere, "{value}");
-    }
-    readers.push(&1, 8).await.unwrap();
-    assert_eq!(readers.remove_item(&1, is(5)).await.unwrap(), Some(5));
-    let all = readers.get_all(&1).await.unwrap().unwrap();
-    assert_eq!((all.buyers, all.all), (vec![0, 1, 2, 3, 6, 7, 4, 8], 8));
 }
 
 /// What cannot be moved stays, and is told.
