@@ -5,7 +5,10 @@ pub(crate) mod indexes;
 pub(crate) mod stored;
 
 use bucket_core::{
-    error::Kind, protocol::range::Range, server::Server, value::bytes, value::shell,
+    error::Kind,
+    protocol::range::Range,
+    server::Server,
+    value::{bytes, shell},
 };
 use mongodb::bson::{RawDocumentBuf, doc};
 

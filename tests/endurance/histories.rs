@@ -31,10 +31,10 @@ const PACE: Duration = Duration::from_millis(50);
 const PIECE: u64 = 2;
 
 /// Judges the calls of `minutes`, piece by piece; an error if a rule is broken.
-pub(crate) async fn run_for(minutes: u64, seed: Option<u64>) -> Result<()> {
+pub(crate) async fn run_for(minutes: u64, deployment: Deployment, seed: Option<u64>) -> Result<()> {
     let seed = seed.unwrap_or_else(|| rand::rng().random_range(0..1_000_000));
     println!("seed {seed}");
-    let machines = Machines::start(Deployment::ReplicaSet).await?;
+    let machines = Machines::start(deployment).await?;
     let targets = Target::all(&machines);
     let mut all = Findings::default();
     for piece in 0..minutes.div_ceil(PIECE) {
@@ -61,7 +61,8 @@ async fn run(
     calm: Duration,
 ) -> Result<Findings> {
     let dbs = databases(machines).await?;
-    let collections = Collection::start_all(&dbs, seed, PACE).await?;
+    let is_sharded = machines.is_sharded();
+    let collections = Collection::start_all(&dbs, is_sharded, seed, PACE).await?;
     strike(machines, next, calm).await?;
     collections.iter().for_each(Collection::end);
     let mut all = Findings::default();

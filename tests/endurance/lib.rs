@@ -55,14 +55,14 @@ pub async fn failover(minutes: u64, deployment: Deployment) -> Result<()> {
     failover::run_for(minutes, deployment).await
 }
 
-/// Runs clients that record every call against a replica set whose primary fails again and again, for `minutes`, and
+/// Runs clients that record every call against a deployment whose processes fail again and again, for `minutes`, and
 /// judges what they recorded. The seed decides the calls and the faults; without one it is chosen at random.
 ///
 /// # Errors
 ///
 /// If two calls contradict each other; the findings are printed on the standard output.
-pub async fn histories(minutes: u64, seed: Option<u64>) -> Result<()> {
-    histories::run_for(minutes, seed).await
+pub async fn histories(minutes: u64, deployment: Deployment, seed: Option<u64>) -> Result<()> {
+    histories::run_for(minutes, deployment, seed).await
 }
 
 /// Runs appends, reads, removals and migrations on one server, for `minutes`.

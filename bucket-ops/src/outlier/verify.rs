@@ -9,8 +9,7 @@ use bucket_core::{
     error::{Kind, count},
     schema::{key::KeyField, spec::OutlierSpec},
     server::Server,
-    value::shell::id_of,
-    value::shell::shell,
+    value::shell::{id_of, shell},
 };
 use bucket_runtime::{
     __ops::{Engine, ExtraItem, ParentHandle},

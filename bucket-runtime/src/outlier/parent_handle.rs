@@ -7,14 +7,13 @@ use bucket_core::{
         range::Range,
     },
     server::target::Target,
-    value::shell::id_of,
     value::{
         bytes,
         element::{Element, Refusal},
         number::whole,
         raw_field::RawField,
         read_back,
-        shell::shell,
+        shell::{id_of, shell},
     },
 };
 use mongodb::{

@@ -52,6 +52,7 @@ pub(super) struct Findings {
 struct Setup<'s> {
     /// One per driver's client.
     dbs: &'s [Database],
+    is_sharded: bool,
     rng: StdRng,
     pace: Duration,
 }
@@ -59,11 +60,16 @@ struct Setup<'s> {
 impl Collection {
     pub(super) async fn start_all(
         dbs: &[Database],
+        is_sharded: bool,
         seed: u64,
         pace: Duration,
     ) -> Result<Vec<Self>> {
-        let rng = StdRng::seed_from_u64(seed);
-        let mut setup = Setup { dbs, rng, pace };
+        let mut setup = Setup {
+            dbs,
+            is_sharded,
+            rng: StdRng::seed_from_u64(seed),
+            pace,
+        };
         Ok(vec![
             Self::of_buckets::<Seconds>("seconds", &mut setup).await?,
             Self::of_buckets::<Windows>("windows", &mut setup).await?,
@@ -75,6 +81,10 @@ impl Collection {
     }
 
     async fn of_buckets<T: Mark>(name: &'static str, setup: &mut Setup<'_>) -> Result<Self> {
+        if setup.is_sharded {
+            let collection = setup.dbs[0].collection::<T>(name);
+            T::create_collection_in(collection).sharded_hashed().await?;
+        }
         let mut handles = Vec::new();
         for (nth, db) in setup.dbs.iter().enumerate() {
             let collection = db.collection::<T>(name);
@@ -85,11 +95,17 @@ impl Collection {
 
     async fn of_parents<T: Numbers>(name: &'static str, setup: &mut Setup<'_>) -> Result<Self> {
         let parents = setup.dbs[0].collection::<T>(name);
+        let extras_name = format!("extras of {name}");
+        if setup.is_sharded {
+            let extras = setup.dbs[0].collection(&extras_name);
+            let created = T::create_collections_in(parents.clone(), extras);
+            created.sharded_hashed().await?;
+        }
         parents.insert_many((0..KEYS).map(T::empty)).await?;
         let mut handles = Vec::new();
         for db in setup.dbs {
-            let (parents, extras) = (db.collection::<T>(name), format!("extras of {name}"));
-            handles.push(T::outliers_in(parents, db.collection(&extras)).await?);
+            let (parents, extras) = (db.collection::<T>(name), db.collection(&extras_name));
+            handles.push(T::outliers_in(parents, extras).await?);
         }
         Self::start(name, handles, setup).await
     }

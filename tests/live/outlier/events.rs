@@ -3,7 +3,7 @@
 use bucket_runtime::{Outlier, Outliers, mongodb::bson::doc};
 
 use crate::support::database::documents;
-pub(crate) use crate::support::events::{Events, counted};
+pub(crate) use crate::support::events::{Events, counted, stops};
 
 /// Waits until the server has carried out what dropped calls sent, or it is lost: until two reads in a
 /// row give the same.

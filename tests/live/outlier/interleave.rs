@@ -13,7 +13,7 @@ use bucket_runtime::{
 use crate::support::problems::{assert_found, expected};
 use crate::{
     outlier::{
-        events::{Events, counted},
+        events::{Events, counted, stops},
         support::{Book, books, dense, fresh, reads_agree, repair, survey, verify},
     },
     support::database::Live,
@@ -74,7 +74,7 @@ async fn a_push_between_whose_commands_others_push(db: Live) {
         .iter()
         .flat_map(|begin| values.map(|values| (*begin, values)));
     for (begin, (many, others)) in cases {
-        for stop in 1.. {
+        for stop in stops() {
             plain.delete(&7).await.unwrap();
             let book = Book2::new(7, (0..begin).collect());
             plain.insert(&book).await.unwrap();

@@ -19,12 +19,16 @@ use bucket_runtime::{
 use rand::Rng;
 
 use crate::{
-    outlier::support::{
-        assert_in_order, books, fresh, items, reads_agree, remove, repaired, stored, verify,
+    outlier::{
+        events::counted,
+        support::{
+            assert_in_order, books, fresh, items, reads_agree, remove, repaired, stored, verify,
+        },
     },
     support::{
         database::{Live, server},
         tasks::JoinSet,
+        transactions::end_transactions,
     },
 };
 
@@ -81,7 +85,8 @@ async fn the_repairing_process() {
     let Ok(name) = std::env::var(URI) else {
         return;
     };
-    let db = server().await.database(&name).await.unwrap();
+    // Its client has an app name, by which its transaction is found.
+    let (db, _) = counted(&name).await;
     OutlierOps::<Book50>::of(&db).repair().await.unwrap();
 }
 
@@ -125,6 +130,8 @@ async fn repair_in_a_process_that_is_killed(books: &Outliers<Book50>) {
     until_some_are_split(books).await;
     process.kill().unwrap();
     process.wait().unwrap();
+    let parents = books.collection();
+    end_transactions(parents.client(), &parents.namespace().db).await;
 }
 
 #[bucket_testkit::test(multi_thread)]

@@ -10,7 +10,7 @@ use bucket_runtime::{
 
 use crate::{
     outlier::{
-        events::{Events, at_rest, counted},
+        events::{Events, at_rest, counted, stops},
         support::{
             Book, Stored, books, dense, fresh, items, numbers, reads_agree, remove, repaired,
             stored, survey,
@@ -242,7 +242,7 @@ async fn a_repair_dropped_at_every_command_is_finished_by_the_next(db: Live) {
     let books = &both.books;
     let (parents, extras) = (books.collection(), books.extras_collection());
     for (pushed, is_foreign) in [(0, false), (3, false), (3, true)] {
-        for stop in 1.. {
+        for stop in stops() {
             books.delete(&7).await.unwrap();
             let all = Vec::from_iter(0..10 + pushed);
             let own = if is_foreign { 5 } else { 10 };

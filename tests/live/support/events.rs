@@ -17,7 +17,9 @@ use bucket_runtime::mongodb::{
     options::ClientOptions,
 };
 
-use crate::support::database::server;
+use rand::Rng;
+
+use crate::support::{database::server, scale::scaled};
 
 /// A database through a client that counts the events of its commands: two each, the sending and the
 /// answer.
@@ -31,6 +33,12 @@ pub(crate) async fn counted(name: &str) -> (Database, Events) {
         Client::with_options(options).unwrap().database(name),
         events,
     )
+}
+
+/// The numbers of events after which a call is stopped, one run each: all, or every fourth from a random one on.
+pub(crate) fn stops() -> impl Iterator<Item = usize> {
+    let every = 4 / scaled(4);
+    (rand::rng().random_range(1..=every)..).step_by(every)
 }
 
 /// The events of a client since the last reset.

@@ -3,8 +3,7 @@
 use bucket_core::{
     error::{count, error_text},
     schema::key::KeyField,
-    value::shell::id_of,
-    value::{bytes, number::whole},
+    value::{bytes, number::whole, shell::id_of},
 };
 use bucket_runtime::{
     __ops::{array, replace_field, sift},

@@ -6,8 +6,10 @@ use bucket_core::{
     protocol::command::{equality, identity, identity_path},
     schema::{key::KeyField, spec::OutlierSpec},
     server::target::Target,
-    value::shell::id_of,
-    value::{number::comparable, shell::shell},
+    value::{
+        number::comparable,
+        shell::{id_of, shell},
+    },
 };
 use bucket_runtime::{
     __ops::{ITEMS_PER_COMPARISON, array, held},

@@ -109,11 +109,12 @@ impl OutlierCollections {
     /// The push into a parent's array as one of several statements, unless the items belong to the
     /// extras or no document can hold one.
     fn first_statement(&self, batch: &Batch<Caller>) -> Option<Update> {
+        if batch.is_empty() || self.known.contains(&batch.scope.prefix) {
+            return None;
+        }
         let scope = self.scope(batch.scope.clone());
-        let is_sent = !batch.is_empty()
-            && !self.known.contains(&batch.scope.prefix)
-            && scope.find_misfit(batch.sizes()).is_none();
-        is_sent.then(|| scope.push(batch.first(batch.len()), false))
+        let fits = scope.find_misfit(batch.sizes()).is_none();
+        fits.then(|| scope.push(batch.first(batch.len()), false))
     }
 
     /// Pushes all items of one parent in a task of its own.

@@ -174,8 +174,8 @@ impl ParentHandle {
                 continue;
             }
             // Items are there; or the parent has room, but for fewer of them; or it does not exist.
-            let first = batch.first(most);
-            let found = self.read_state(&first, true, session.as_deref_mut());
+            let compared = batch.first(if are_unique { most } else { 0 });
+            let found = self.read_state(&compared, true, session.as_deref_mut());
             state = (found.await?).ok_or_else(|| self.error(Kind::NoParent))?;
             batch.remove_present(&state.held);
             is_outlier = are_unique && (state.flagged || self.count_fitting(&state, batch) == 0);

@@ -1,6 +1,6 @@
 //! A position in a collection's change stream, as text.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, str::FromStr, sync::Arc};
 
 use bucket_core::value::bytes;
 use mongodb::{
@@ -26,8 +26,9 @@ use crate::read::token::{InvalidToken, serde_as_text};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct WatchToken {
-    /// The server's token of the last event whose items were all given: its hexadecimal text.
-    data: String,
+    /// The server's token of the last event whose items were all given: its hexadecimal text. Shared,
+    /// since each item comes with its position.
+    data: Arc<str>,
     /// The server's extra data to tell apart numbers of different types, in a shard key.
     type_bits: Vec<u8>,
     /// How many items of the next event with items were already given.
@@ -41,7 +42,7 @@ impl WatchToken {
         let token: Document = bytes::read(&bytes::write(token).ok()?).ok()?;
         let type_bits = token.get_binary_generic("_typeBits").ok();
         Some(Self {
-            data: token.get_str("_data").ok()?.to_owned(),
+            data: token.get_str("_data").ok()?.into(),
             type_bits: type_bits.cloned().unwrap_or_default(),
             given: 0,
         })
@@ -50,7 +51,7 @@ impl WatchToken {
     /// The token as the driver takes it.
     #[doc(hidden)]
     pub fn resume_token(&self) -> Option<ResumeToken> {
-        let mut token = doc! { "_data": &self.data };
+        let mut token = doc! { "_data": &*self.data };
         if !self.type_bits.is_empty() {
             let bits = Binary {
                 subtype: BinarySubtype::Generic,
@@ -97,7 +98,7 @@ fn parse(text: &str) -> Option<WatchToken> {
     };
     let is_data = !data.is_empty() && data.bytes().all(|byte| byte.is_ascii_hexdigit());
     Some(WatchToken {
-        data: is_data.then(|| data.to_owned())?,
+        data: is_data.then(|| data.into())?,
         type_bits: type_bits.map_or(Some(Vec::new()), of_hex)?,
         given,
     })

@@ -6,8 +6,7 @@ use bucket_core::{
     error::Kind,
     protocol::command::{Places, StoredItems},
     schema::names::{OVERSIZE, ROW_LENGTH, ROW_STATE},
-    value::shell::id_of,
-    value::{bytes, number::whole, unreadable::read_value},
+    value::{bytes, number::whole, shell::id_of, unreadable::read_value},
 };
 use mongodb::{
     bson::{Bson, DateTime, RawBson, RawDocumentBuf},

@@ -94,7 +94,7 @@ impl<T: Bucket> Editor<T> {
         edit: &mut Edit<'_, T>,
         found: &mut FoundItems<T>,
     ) -> Result<(Option<NewElements>, Edited<T>)> {
-        let (change, edited) = match edit {
+        Ok(match edit {
             Edit::Read => (None, Edited::of(found.matches(&self.reader)?, Vec::new())),
             Edit::Remove => {
                 let items = found.matches(&self.reader)?;
@@ -127,8 +127,7 @@ impl<T: Bucket> Editor<T> {
                     Ok(element.clone())
                 })?
             }
-        };
-        Ok((change, edited))
+        })
     }
 
     /// Replaces the items with the elements that a function makes of them.

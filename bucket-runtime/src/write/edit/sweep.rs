@@ -11,8 +11,7 @@ use bucket_core::{
     },
     schema::key::Key,
     server::target::Target,
-    value::shell::id_of,
-    value::{bytes, number::whole},
+    value::{bytes, number::whole, shell::id_of},
 };
 use mongodb::{
     ClientSession,
@@ -95,8 +94,8 @@ impl<'s, T: Bucket> Sweep<'s, T> {
         }
     }
 
-    /// Notes the edit of a document. A document that cannot be read stays as it
-    /// is: the others come first.
+    /// Notes the edit of a document. A document that cannot be read stays as it is: the others come
+    /// first.
     pub(crate) fn note(&mut self, edited: Result<Edited<T>>) -> Result<()> {
         match edited {
             Ok(edited) => self.report(edited.changed as u64),
