@@ -4,6 +4,7 @@ pub(crate) mod append;
 pub(crate) mod append_or_get;
 pub(crate) mod appended;
 pub(crate) mod bulk;
+pub(crate) mod caller;
 pub(crate) mod combine;
 pub(crate) mod edit;
 pub(crate) mod engine;

@@ -17,7 +17,7 @@ use bucket_core::{
 };
 use bucket_runtime::{
     __ops::{Batch, Engine},
-    Appended, Result,
+    Result,
 };
 use futures_util::future::BoxFuture;
 use mongodb::{
@@ -98,9 +98,8 @@ impl StoreChunk {
         for key in &self.chunk.keys {
             let mut batch = Batch::new(key.scope.clone(), key.entries.iter().cloned());
             self.engine.append(&mut batch, Some(&mut *session)).await?;
-            let is_there = |(_, appended): &((), Appended)| *appended == Appended::AlreadyThere;
             bucket_core::reached!("a chunk item by item");
-            if batch.done.iter().any(is_there) {
+            if batch.count_stored() < key.entries.len() as u64 {
                 return Err(self.engine.target_of(&batch.scope).error(Kind::NotUnique));
             }
         }

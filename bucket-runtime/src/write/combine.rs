@@ -28,13 +28,9 @@
 //! item, each of its items is sent alone.
 
 mod appends;
-mod caller;
 mod queue;
 
-pub(crate) use self::{
-    caller::{Caller, calls_of},
-    queue::{Combiner, InFlight, SendWaiting},
-};
+pub(crate) use self::queue::{Combiner, InFlight, SendWaiting};
 
 /// How many commands of one handle may be in flight, no matter how little waits. The tests of the
 /// queue, which take all interleavings, get by with few.

@@ -21,7 +21,10 @@ pub use self::batch::{Batch, COMMAND_BYTES};
 pub(crate) use self::batch::{Carried, SendMode};
 use self::{memory::Memory, open_locks::OpenLocks, retry_state::RetryState};
 pub(crate) use crate::write::item::Entry;
-use crate::{Result, write::appended::Appended};
+use crate::{
+    Result,
+    write::{appended::Appended, caller::Owner},
+};
 
 /// The most tries of one append. Each failed try means that another writer opened a bucket first,
 /// so only a runaway loop reaches a hundred.
@@ -51,9 +54,9 @@ impl Engine {
 
     /// Sends the items in order until all are stored or a command is refused. The batch then holds
     /// the items that are left.
-    pub async fn append<W: Sync>(
+    pub async fn append(
         &self,
-        batch: &mut Batch<W>,
+        batch: &mut Batch,
         mut session: Option<&mut ClientSession>,
     ) -> Result<()> {
         while !batch.is_empty() {
@@ -77,10 +80,10 @@ impl Engine {
     /// Sends the items in order, and calls `answer` with each item's owner and result, until all
     /// are done or `answer` returns `false`. If one item may have failed the others, it sends each
     /// by itself.
-    pub(crate) async fn append_each<W: Sync>(
+    pub(crate) async fn append_each(
         &self,
-        batch: &mut Batch<W>,
-        mut answer: impl FnMut(W, Result<Appended>) -> bool,
+        batch: &mut Batch,
+        mut answer: impl FnMut(Owner, Result<Appended>) -> bool,
     ) {
         let mut sent: Result<()> = Ok(());
         let mut go_on = true;
@@ -112,11 +115,7 @@ impl Engine {
     /// upsert, which also opens a bucket. Otherwise, or if that id is taken, it is an update; if no
     /// bucket is open, the engine reads the last id and opens a bucket with the next one. A
     /// transaction begins with the update, since the E11000 of an upsert would abort it.
-    async fn step<W: Sync>(
-        &self,
-        batch: &mut Batch<W>,
-        mut session: Option<&mut ClientSession>,
-    ) -> Result<()> {
+    async fn step(&self, batch: &mut Batch, mut session: Option<&mut ClientSession>) -> Result<()> {
         self.recall(batch, session.is_some());
         // The refusal that shows a duplicate would abort a transaction.
         batch.retry_state.may_be_present |= session.is_some() && batch.scope.spec.unique.is_some();
@@ -146,11 +145,7 @@ impl Engine {
     }
 
     /// Sends the next statements, and takes out of the batch what they stored.
-    async fn send<W: Sync>(
-        &self,
-        batch: &mut Batch<W>,
-        session: Option<&mut ClientSession>,
-    ) -> Result<()> {
+    async fn send(&self, batch: &mut Batch, session: Option<&mut ClientSession>) -> Result<()> {
         let mode = match session {
             Some(_) => SendMode::InSession,
             None => SendMode::Alone,
@@ -173,9 +168,9 @@ impl Engine {
         self.note_outcome(batch, carried, found)
     }
 
-    async fn send_several<W>(
+    async fn send_several(
         &self,
-        batch: &mut Batch<W>,
+        batch: &mut Batch,
         statements: Vec<(Update, Carried)>,
     ) -> Result<()> {
         let (updates, carried): (Vec<_>, Vec<_>) = statements.into_iter().unzip();

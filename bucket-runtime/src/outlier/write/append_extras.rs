@@ -19,9 +19,9 @@ use crate::{
 impl ParentHandle {
     /// Appends the items to the extras, and counts them if the parent has a total. After an error,
     /// the batch holds those that were not stored.
-    pub(super) async fn extend<W: Send + Sync>(
+    pub(super) async fn extend(
         &self,
-        batch: &mut Batch<W>,
+        batch: &mut Batch,
         mut session: Option<&mut ClientSession>,
     ) -> Result<()> {
         if self.scope.spec.total.is_none() {
@@ -71,12 +71,9 @@ impl Attempt for AppendCounted {
             if were_there > 0 {
                 parent.count_extras(-were_there, session).await?;
             }
-            batch.done.sort_unstable_by_key(|(place, _)| *place);
-            Ok(batch
-                .done
-                .into_iter()
-                .map(|(_, appended)| appended)
-                .collect())
+            batch.done.sort_unstable_by_key(|(owner, _)| owner.at);
+            let done = batch.done.into_iter();
+            Ok(done.map(|(_, appended)| appended).collect())
         })
     }
 }

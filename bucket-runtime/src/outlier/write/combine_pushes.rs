@@ -10,7 +10,8 @@ use crate::{
     outlier::{collections::OutlierCollections, parent_handle::ParentHandle},
     write::{
         appended::Appended,
-        combine::{Caller, InFlight, SendWaiting, calls_of},
+        caller::calls_of,
+        combine::{InFlight, SendWaiting},
         engine::Batch,
         item::Entry,
     },
@@ -26,20 +27,20 @@ impl ParentHandle {
 
     /// Pushes these items, and gives each caller its own result. If one item may have failed the
     /// others, each that is not stored is pushed by itself.
-    async fn push_all(&self, batch: &mut Batch<Caller>) {
+    async fn push_all(&self, batch: &mut Batch) {
         let is_alone = batch.len() == 1;
         let calls = calls_of(batch.owners());
         let pushed = calls.carry(self.push(batch, None)).await;
-        for (caller, appended) in batch.done.drain(..) {
-            caller.answer(Ok(appended));
+        for (owner, appended) in batch.done.drain(..) {
+            owner.answer(Ok(appended));
         }
         let Err(error) = pushed else { return };
-        for (caller, entry) in mem::take(&mut batch.entries) {
+        for (owner, entry) in mem::take(&mut batch.entries) {
             match is_alone || error.is_maybe_stored() {
-                true => caller.answer(Err(error.clone())),
+                true => owner.answer(Err(error.clone())),
                 false => {
                     let scope = self.scope.extras.clone();
-                    let mut alone = Batch::with_owners(scope, [(caller, entry)]);
+                    let mut alone = Batch::with_owners(scope, [(owner, entry)]);
                     Box::pin(self.push_all(&mut alone)).await;
                 }
             }
@@ -98,8 +99,8 @@ impl OutlierCollections {
                     continue;
                 }
             };
-            for (caller, _) in parent.batch.entries.drain(..) {
-                caller.answer(answer.clone());
+            for (owner, _) in parent.batch.entries.drain(..) {
+                owner.answer(answer.clone());
             }
             done.push(parent);
         }
@@ -108,7 +109,7 @@ impl OutlierCollections {
 
     /// The push into a parent's array as one of several statements, unless the items belong to the
     /// extras or no document can hold one.
-    fn first_statement(&self, batch: &Batch<Caller>) -> Option<Update> {
+    fn first_statement(&self, batch: &Batch) -> Option<Update> {
         if batch.is_empty() || self.known.contains(&batch.scope.prefix) {
             return None;
         }

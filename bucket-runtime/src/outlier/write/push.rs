@@ -105,18 +105,18 @@ impl ParentHandle {
         checked.map_err(|refusal| self.unwritten(refusal))
     }
 
-    /// Items for this parent, each with its place.
-    pub(super) fn batch(&self, entries: impl IntoIterator<Item = Entry>) -> Batch<usize> {
-        Batch::with_owners(self.scope.extras.clone(), (0..).zip(entries))
+    /// Items of one call for this parent.
+    pub(super) fn batch(&self, entries: impl IntoIterator<Item = Entry>) -> Batch {
+        Batch::new(self.scope.extras.clone(), entries)
     }
 
     /// Pushes the items, in order; after an error, the batch holds those that were not stored.
     ///
     /// Each step is one command, complete in itself. The flag is set before the first extra is
     /// stored, so there are never extras without it, even if the steps are interrupted.
-    pub(super) async fn push<W: Send + Sync>(
+    pub(super) async fn push(
         &self,
-        batch: &mut Batch<W>,
+        batch: &mut Batch,
         session: Option<&mut ClientSession>,
     ) -> Result<()> {
         let misfit = self.scope.find_misfit(batch.sizes());
@@ -144,9 +144,9 @@ impl ParentHandle {
     /// The parent's array takes items in an update that excludes their identities. The items of an
     /// outlier go to the extras after an update that shows both, the flag and that the array holds
     /// none of them.
-    async fn push_fitting<W: Send + Sync>(
+    async fn push_fitting(
         &self,
-        batch: &mut Batch<W>,
+        batch: &mut Batch,
         mut session: Option<&mut ClientSession>,
     ) -> Result<()> {
         let are_unique = self.scope.spec.unique.is_some();
@@ -193,9 +193,9 @@ impl ParentHandle {
 
     /// Pushes the first items to the array of a parent that is not flagged, if it has room and
     /// holds none of their identities.
-    async fn push_to_array<W: Sync>(
+    async fn push_to_array(
         &self,
-        batch: &mut Batch<W>,
+        batch: &mut Batch,
         first: usize,
         state: &ParentState,
         session: Option<&mut ClientSession>,
@@ -211,9 +211,9 @@ impl ParentHandle {
 
     /// Appends the first items to the extras, if the parent is flagged, or gets its flag since it
     /// has no room, and its array holds none of their identities.
-    async fn push_to_outlier<W: Send + Sync>(
+    async fn push_to_outlier(
         &self,
-        batch: &mut Batch<W>,
+        batch: &mut Batch,
         first: usize,
         mut session: Option<&mut ClientSession>,
     ) -> Result<bool> {
@@ -250,7 +250,7 @@ impl ParentHandle {
     }
 
     /// How many of the first items a parent in this state can take.
-    fn count_fitting<W>(&self, state: &ParentState, batch: &Batch<W>) -> usize {
+    fn count_fitting(&self, state: &ParentState, batch: &Batch) -> usize {
         (self.scope).count_fitting(state.length, state.bytes, batch.sizes())
     }
 }

@@ -39,7 +39,7 @@ impl<T: Outlier> Outliers<T> {
             let Err(error) = parent.push(&mut batch, session).await else {
                 return Ok(batch.count_stored());
             };
-            let left = batch.owners().copied().collect::<HashSet<_>>();
+            let left: HashSet<_> = batch.owners().map(|owner| owner.at).collect();
             let rest = (0..).zip(items).filter(|(place, _)| left.contains(place));
             let rest = rest.map(|(_, item)| item).collect();
             Err(PushManyError { error, rest })

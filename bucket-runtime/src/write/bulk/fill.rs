@@ -11,7 +11,7 @@ use crate::write::engine::{Batch, COMMAND_BYTES, Carried, NewestBucket, SendMode
 const BUCKETS_PER_COMMAND: usize = 250;
 
 /// A key whose open bucket is filled, with what a statement carries of a batch.
-type Fill<'k> = (&'k mut KeyItems, Batch<()>, Carried);
+type Fill<'k> = (&'k mut KeyItems, Batch, Carried);
 
 impl Load {
     /// Fills the open buckets.

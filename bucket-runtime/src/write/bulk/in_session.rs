@@ -4,8 +4,6 @@
 //! in a transaction: it reads where it would otherwise learn from a refusal, which aborts the
 //! transaction.
 
-use std::collections::BTreeMap;
-
 use bucket_core::{error::Kind, protocol::command::IndexedScope, server::transaction::Attempt};
 use futures_util::future::BoxFuture;
 use mongodb::ClientSession;
@@ -25,8 +23,8 @@ const MAX_KEYS: usize = 1000;
 /// The items of a load that belong to one transaction, by key.
 pub(super) struct LoadInSession {
     engine: Engine,
-    /// By the prefix of the key's ids.
-    keys: BTreeMap<String, (IndexedScope, Vec<Entry>)>,
+    /// In the order of the prefixes of their ids.
+    keys: Vec<(IndexedScope, Vec<Entry>)>,
     bytes: usize,
 }
 
@@ -34,7 +32,7 @@ impl LoadInSession {
     pub(super) fn new(engine: Engine) -> Self {
         Self {
             engine,
-            keys: BTreeMap::new(),
+            keys: Vec::new(),
             bytes: 0,
         }
     }
@@ -43,8 +41,11 @@ impl LoadInSession {
     pub(super) fn add(&mut self, item: &dyn UntypedItem) -> Result<()> {
         let (scope, entry) = self.engine.entry(item)?;
         self.bytes += entry.size;
-        let key = self.keys.entry(scope.prefix.clone());
-        (key.or_insert_with(|| (scope, Vec::new())).1).push(entry);
+        let order = |(key, _): &(IndexedScope, _)| key.prefix.cmp(&scope.prefix);
+        match self.keys.binary_search_by(order) {
+            Ok(place) => self.keys[place].1.push(entry),
+            Err(place) => self.keys.insert(place, (scope, vec![entry])),
+        }
         if self.bytes <= COMMAND_BYTES && self.keys.len() <= MAX_KEYS {
             return Ok(());
         }
@@ -63,7 +64,7 @@ impl Attempt for LoadInSession {
     fn attempt<'s>(&'s self, session: &'s mut ClientSession) -> BoxFuture<'s, Result<u64>> {
         Box::pin(async move {
             let mut stored = 0;
-            for (scope, entries) in self.keys.values() {
+            for (scope, entries) in &self.keys {
                 let mut batch = Batch::new(scope.clone(), entries.iter().cloned());
                 // The unique index does not see two in one bucket.
                 drop(batch.take_twins());

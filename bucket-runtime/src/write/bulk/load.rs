@@ -12,6 +12,7 @@ use crate::{
     Error, Result,
     write::{
         appended::Appended,
+        caller::Owner,
         engine::{Batch, Engine},
     },
 };
@@ -80,23 +81,24 @@ impl Load {
     pub(super) async fn append(&self, key_items: KeyItems) {
         for indexes in key_items.indexes.chunks(ENTRIES_AT_ONCE) {
             let mut entries = Vec::with_capacity(indexes.len());
+            let owner = |at| Owner { at, caller: None };
             for index in indexes {
                 match key_items.entry(&self.engine, *index) {
-                    Ok(entry) => entries.push((*index, entry)),
+                    Ok(entry) => entries.push((owner(*index), entry)),
                     // It cannot be written as BSON.
                     Err(error) => self.record_refused([*index], &error),
                 }
             }
             let mut batch = Batch::with_owners(key_items.scope.clone(), entries);
             if self.given_up().is_none() {
-                let answer = |index, result| {
-                    self.record(index, result);
+                let answer = |owner: Owner, result| {
+                    self.record(owner.at, result);
                     self.given_up().is_none()
                 };
                 self.engine.append_each(&mut batch, answer).await;
             }
             if let Some(error) = self.given_up() {
-                self.record_refused(batch.entries.drain(..).map(|(index, _)| index), &error);
+                self.record_refused(batch.owners().map(|owner| owner.at), &error);
             }
         }
     }

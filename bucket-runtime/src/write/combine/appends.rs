@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use bucket_core::error::is_impossible_id;
 
-use super::{
-    caller::calls_of,
-    queue::{InFlight, SendWaiting},
-};
+use super::queue::{InFlight, SendWaiting};
 use crate::{
     Error,
-    write::engine::{Engine, SendMode},
+    write::{
+        caller::calls_of,
+        engine::{Engine, SendMode},
+    },
 };
 
 impl SendWaiting for Engine {
@@ -30,8 +30,8 @@ impl SendWaiting for Engine {
 /// Sends all of the key's appends, in as many commands as necessary.
 async fn send_one(engine: &Engine, mut key: InFlight) -> InFlight {
     let calls = calls_of(key.batch.owners());
-    let appended = engine.append_each(&mut key.batch, |caller, result| {
-        caller.answer(result);
+    let appended = engine.append_each(&mut key.batch, |owner, result| {
+        owner.answer(result);
         true
     });
     calls.carry(appended).await;
@@ -40,8 +40,8 @@ async fn send_one(engine: &Engine, mut key: InFlight) -> InFlight {
 
 /// Answers all of the key's callers with the error; nothing was stored.
 fn refuse(mut key: InFlight, error: &Error) -> InFlight {
-    for (caller, _) in key.batch.entries.drain(..) {
-        caller.answer(Err(error.clone()));
+    for (owner, _) in key.batch.entries.drain(..) {
+        owner.answer(Err(error.clone()));
     }
     key
 }

@@ -11,15 +11,14 @@ use std::{
 };
 
 use bucket_core::{error::Kind, protocol::command::IndexedScope, server::target::Target};
+use futures_util::future::BoxFuture;
 
-use super::{
-    EAGER_WORKERS, KEYS_PER_FURTHER_WORKER, MAX_WORKERS,
-    caller::{Caller, WaitingRoom},
-};
+use super::{EAGER_WORKERS, KEYS_PER_FURTHER_WORKER, MAX_WORKERS};
 use crate::{
     Result,
     write::{
         appended::Appended,
+        caller::{Owner, WaitingRoom},
         engine::{Batch, COMMAND_BYTES, NewestBucket},
         item::Entry,
     },
@@ -58,7 +57,7 @@ pub(crate) struct Queue(Mutex<QueueState>);
 struct QueueState {
     /// The items that wait, of each key that has one or a command in flight, by the prefix of its
     /// ids; with the newest bucket as the last command has found it.
-    waiting: HashMap<String, Batch<Caller>>,
+    waiting: HashMap<String, Batch>,
     /// The keys with a waiting item and no command in flight, in order of arrival.
     ready: VecDeque<String>,
     workers: usize,
@@ -69,7 +68,7 @@ struct QueueState {
 #[derive(Debug)]
 pub(crate) struct InFlight {
     pub(crate) queue: Arc<Queue>,
-    pub(crate) batch: Batch<Caller>,
+    pub(crate) batch: Batch,
 }
 
 /// The right to send commands, one after the other; at most `MAX_WORKERS` exist.
@@ -89,11 +88,12 @@ impl Combiner {
         scope: &IndexedScope,
         entry: Entry,
     ) -> Result<Appended> {
-        let (caller, answered) = self.room.enter(entry.size).await;
-        self.queue.push(scope, caller, entry);
+        let (owner, answered) = self.room.enter(entry.size).await;
+        self.queue.push(scope, owner, entry);
         if let Some(worker) = Worker::new(&self.queue) {
-            // In a box, since tokio would move the 13 kB of this future several times.
-            tokio::spawn(Box::pin(worker.work(sender.clone())));
+            // In a box, since tokio would move the 13 kB of this future several times; of any type,
+            // so that the compiler makes one task of all.
+            tokio::spawn(Box::pin(worker.work(sender.clone())) as BoxFuture<'static, ()>);
         }
         match answered.await {
             Ok(result) => result,
@@ -109,13 +109,13 @@ impl Queue {
     }
 
     /// Adds an item to the queue of its key.
-    fn push(&self, scope: &IndexedScope, caller: Caller, entry: Entry) {
+    fn push(&self, scope: &IndexedScope, owner: Owner, entry: Entry) {
         let (mut state, prefix) = (self.lock(), &scope.prefix);
         if let Some(waiting) = state.waiting.get_mut(prefix) {
-            waiting.entries.push_back((caller, entry));
+            waiting.entries.push_back((owner, entry));
             return;
         }
-        let waiting = Batch::with_owners(scope.clone(), [(caller, entry)]);
+        let waiting = Batch::with_owners(scope.clone(), [(owner, entry)]);
         state.waiting.insert(prefix.clone(), waiting);
         state.ready.push_back(prefix.clone());
     }
@@ -131,7 +131,7 @@ impl Queue {
             if let Some(worker) = Worker::new(&self) {
                 worker.work(sender).await;
             }
-        }));
+        }) as BoxFuture<'static, ()>);
     }
 }
 
@@ -226,7 +226,7 @@ impl Worker {
         let waiting = state.waiting.get_mut(prefix)?;
         let items = waiting.len().min(ITEMS_PER_KEY);
         let taken = waiting.entries.drain(..items);
-        let taken = taken.filter(|(caller, _)| caller.is_waiting());
+        let taken = taken.filter(|(owner, _)| !owner.is_gone());
         let mut batch = Batch::with_owners(waiting.scope.clone(), taken);
         batch.is_unordered = true;
         let known = &mut waiting.newest_bucket;
@@ -238,7 +238,7 @@ impl Worker {
 
 impl InFlight {
     /// Lets these items, the last that were taken, wait for the key's next command.
-    pub(super) fn put_back(&self, items: VecDeque<(Caller, Entry)>) {
+    pub(super) fn put_back(&self, items: VecDeque<(Owner, Entry)>) {
         let mut state = self.queue.lock();
         if let Some(waiting) = state.waiting.get_mut(&self.batch.scope.prefix) {
             for item in items.into_iter().rev() {

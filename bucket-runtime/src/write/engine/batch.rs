@@ -22,7 +22,7 @@ use bucket_core::{
 use mongodb::bson::Bson;
 
 use super::{NewestBucket, retry_state::RetryState};
-use crate::write::{appended::Appended, item::Entry};
+use crate::write::{appended::Appended, caller::Owner, item::Entry};
 
 /// The most bytes of elements in one command, unless a single element is longer. The server takes
 /// 16 MB.
@@ -31,16 +31,15 @@ pub const COMMAND_BYTES: usize = 8 << 20;
 /// The most statements of one command.
 const STATEMENTS_PER_COMMAND: usize = 100;
 
-/// Items of one key on their way into its buckets, in order. Each belongs to a `W` that waits for
-/// the item's result.
+/// Items of one key on their way into its buckets, in order.
 #[derive(Debug)]
-pub struct Batch<W> {
+pub struct Batch {
     /// Their key, or their window of it.
     pub scope: IndexedScope,
     /// The items that are not stored yet, with their owners.
-    pub(crate) entries: VecDeque<(W, Entry)>,
+    pub(crate) entries: VecDeque<(Owner, Entry)>,
     /// The owners of items that are stored, until they learn it.
-    pub done: Vec<(W, Appended)>,
+    pub(crate) done: Vec<(Owner, Appended)>,
     /// The engine's knowledge of the key's newest bucket.
     pub newest_bucket: NewestBucket,
     /// Whether the items are those of different calls, so that their order does not matter.
@@ -98,17 +97,16 @@ impl Carried {
     }
 }
 
-impl Batch<()> {
-    /// Items for which nobody waits one by one.
+impl Batch {
+    /// The items of one call.
     pub fn new(scope: IndexedScope, entries: impl IntoIterator<Item = Entry>) -> Self {
-        Self::with_owners(scope, entries.into_iter().map(|entry| ((), entry)))
+        let owners = (0..).map(|at| Owner { at, caller: None });
+        Self::with_owners(scope, owners.zip(entries))
     }
-}
 
-impl<W> Batch<W> {
     pub(crate) fn with_owners(
         scope: IndexedScope,
-        entries: impl IntoIterator<Item = (W, Entry)>,
+        entries: impl IntoIterator<Item = (Owner, Entry)>,
     ) -> Self {
         Self {
             scope,
@@ -134,7 +132,7 @@ impl<W> Batch<W> {
     /// one. What comes meanwhile fills it with them, so each bucket is written once, and no other
     /// handle finds one that is open. No item is taken out twice in a row, since they are fewer
     /// than fill a bucket.
-    pub(crate) fn split_off_partial_bucket(&mut self) -> VecDeque<(W, Entry)> {
+    pub(crate) fn split_off_partial_bucket(&mut self) -> VecDeque<(Owner, Entry)> {
         let room = match &self.newest_bucket {
             NewestBucket::Open { room, .. } => *room,
             _ => 0,

@@ -40,7 +40,7 @@ struct Generations {
 impl Engine {
     /// Takes over what the handle remembers of the key, once for each batch. A session may not see
     /// yet what the handle has written.
-    pub(crate) fn recall<W>(&self, batch: &mut Batch<W>, is_in_session: bool) {
+    pub(crate) fn recall(&self, batch: &mut Batch, is_in_session: bool) {
         let has_recalled = mem::replace(&mut batch.retry_state.has_recalled, true);
         // The command before, which has just ended, knows better.
         if !has_recalled && !is_in_session && batch.newest_bucket == NewestBucket::Unknown {
@@ -50,7 +50,7 @@ impl Engine {
     }
 
     /// Remembers what the batch knows of the key.
-    pub(super) fn remember<W>(&self, batch: &Batch<W>) {
+    pub(super) fn remember(&self, batch: &Batch) {
         let newest_bucket = match &batch.newest_bucket {
             open @ NewestBucket::Open { .. } => open.clone(),
             // Buckets may be removed before the next item comes, or their transaction aborted, and

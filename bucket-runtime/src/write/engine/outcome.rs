@@ -15,9 +15,9 @@ use crate::Result;
 
 impl Engine {
     /// Updates the batch by the server's answer to a statement.
-    pub(crate) fn note_outcome<W>(
+    pub(crate) fn note_outcome(
         &self,
-        batch: &mut Batch<W>,
+        batch: &mut Batch,
         carried: Carried,
         result: Result<bool, DriverError>,
     ) -> Result<()> {
@@ -70,7 +70,7 @@ impl Engine {
     }
 }
 
-impl<W> Batch<W> {
+impl Batch {
     fn facts(&self, carried: &Carried) -> Facts {
         let spec = self.scope.spec;
         let budget = Budget::of(&self.scope);

@@ -9,9 +9,9 @@ use crate::Result;
 
 impl Engine {
     /// Removes the items that are stored already, if some may be. One round trip.
-    pub(super) async fn find_present<W>(
+    pub(super) async fn find_present(
         &self,
-        batch: &mut Batch<W>,
+        batch: &mut Batch,
         session: Option<&mut ClientSession>,
     ) -> Result<()> {
         let (true, Some(field)) = (batch.retry_state.may_be_present, batch.scope.spec.unique)
@@ -26,9 +26,9 @@ impl Engine {
 
     /// Reads the newest bucket if the next statement needs it. The caller holds the lock until it
     /// has sent that statement.
-    pub(super) async fn find_newest_bucket<W>(
+    pub(super) async fn find_newest_bucket(
         &self,
-        batch: &mut Batch<W>,
+        batch: &mut Batch,
         mut session: Option<&mut ClientSession>,
     ) -> Result<Option<MutexGuard<'_, ()>>> {
         // Nothing is known, and there are too many items for one statement that searches.
@@ -75,9 +75,9 @@ impl Engine {
     ///
     /// An id that no bucket of the key can have is an error: the bucket blocks all others, and
     /// reads would not find its items. It may come from another id format, or another program.
-    async fn read_newest_bucket<W>(
+    async fn read_newest_bucket(
         &self,
-        batch: &mut Batch<W>,
+        batch: &mut Batch,
         session: Option<&mut ClientSession>,
     ) -> Result<NewestBucket> {
         let (server, scope) = (&self.server, &batch.scope);
@@ -103,9 +103,9 @@ impl Engine {
     /// Reads the last bucket, when no bucket is open or the open one has no room. With numbered
     /// buckets the open one is the last one, so one read shows whether another writer has opened it
     /// meanwhile. With a time, the last id of the next item's moment decides the next id.
-    async fn read_last_bucket<W>(
+    async fn read_last_bucket(
         &self,
-        batch: &Batch<W>,
+        batch: &Batch,
         session: Option<&mut ClientSession>,
     ) -> Result<NewestBucket> {
         let (server, scope) = (&self.server, &batch.scope);
@@ -121,7 +121,7 @@ impl Engine {
     }
 }
 
-impl<W> Batch<W> {
+impl Batch {
     /// With a time ordinal, the id of a bucket that the next item opens.
     fn next_opening_id(&self) -> Option<&str> {
         self.front()?.opening_id.as_deref()

@@ -116,7 +116,11 @@ async fn a_command_that_was_refused_is_in_no_doubt() {
         doc! { "errorCode": 91, "errorLabels": ["NoWritesPerformed"] },
     ];
     for (refusal, n) in refusals.into_iter().zip(0..) {
-        if refusal.get_i32("errorCode").is_ok_and(makes_the_driver_wait) && !is_long() {
+        if refusal
+            .get_i32("errorCode")
+            .is_ok_and(makes_the_driver_wait)
+            && !is_long()
+        {
             continue;
         }
         for (name, result) in results(&on, n, refusal.clone()).await {

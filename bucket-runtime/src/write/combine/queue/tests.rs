@@ -14,7 +14,8 @@ use bucket_core::{
 use futures_util::FutureExt;
 use mongodb::bson::Bson;
 
-use super::{super::caller::Answered, Caller, Combiner, Entry, InFlight, Worker};
+use super::{Combiner, Entry, InFlight, Owner, Worker};
+use crate::write::caller::Answered;
 
 /// A task, by what it does next under the lock.
 enum Task {
@@ -128,10 +129,10 @@ impl System {
 
     fn push(&mut self, item: usize) {
         let entered = self.combiner.room.enter(0).now_or_never();
-        let (caller, answered) = entered.expect("room for some items");
+        let (owner, answered) = entered.expect("room for some items");
         self.callers.insert(item, answered);
         let entry = Bson::Int64(item as i64).into();
-        (self.combiner.queue).push(&scope(self.keys[item]), caller, entry);
+        (self.combiner.queue).push(&scope(self.keys[item]), owner, entry);
     }
 
     fn put_back(&mut self, key: &mut InFlight) {
@@ -206,11 +207,11 @@ fn scope(prefix: &str) -> IndexedScope {
     key.by(OpenIndex::first(4))
 }
 
-fn number((_, entry): &(Caller, Entry)) -> usize {
+fn number((_, entry): &(Owner, Entry)) -> usize {
     entry.element.as_i64().map_or(0, |n| n as usize)
 }
 
-fn numbers<'i>(items: impl IntoIterator<Item = &'i (Caller, Entry)>) -> Vec<usize> {
+fn numbers<'i>(items: impl IntoIterator<Item = &'i (Owner, Entry)>) -> Vec<usize> {
     items.into_iter().map(number).collect()
 }
 

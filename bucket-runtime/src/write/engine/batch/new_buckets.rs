@@ -4,7 +4,7 @@ use bucket_core::protocol::command::Update;
 
 use super::{Batch, Carried, NewestBucket};
 
-impl<W> Batch<W> {
+impl Batch {
     /// If no bucket is open: the statements that insert buckets for the waiting items, `most` at
     /// most. All are full but the last one, which has room left; with numbers it may be full, too.
     /// None where opening a bucket for the first items does as well, and joins a bucket that

@@ -12,12 +12,12 @@ use bucket_core::{
 use mongodb::bson::Bson;
 
 use super::{Batch, Carried, NewestBucket, RetryState, SendMode};
-use crate::write::{appended::Appended, item::Entry};
+use crate::write::{appended::Appended, caller::Owner, item::Entry};
 
 /// How many identities one look-up covers.
 const IDENTITIES_PER_LOOKUP: usize = 1000;
 
-impl<W> Batch<W> {
+impl Batch {
     /// Removes the items that a statement stored.
     pub(crate) fn record_stored(&mut self, carried: Carried) {
         let stored = self.entries.drain(carried.range());
@@ -47,13 +47,13 @@ impl<W> Batch<W> {
     }
 
     /// Takes out the items whose `unique` value an earlier one has.
-    pub(crate) fn take_twins(&mut self) -> VecDeque<(W, Entry)> {
+    pub(crate) fn take_twins(&mut self) -> VecDeque<(Owner, Entry)> {
         let mut seen = HashSet::new();
         self.take_out(|identity| !seen.insert(identity))
     }
 
     /// Takes out the items with certain `unique` values.
-    fn take_out(&mut self, mut is_out: impl FnMut(String) -> bool) -> VecDeque<(W, Entry)> {
+    fn take_out(&mut self, mut is_out: impl FnMut(String) -> bool) -> VecDeque<(Owner, Entry)> {
         let Some(field) = self.scope.spec.unique else {
             return VecDeque::new();
         };
@@ -66,7 +66,7 @@ impl<W> Batch<W> {
     }
 
     /// Notes that these items are stored already.
-    pub(crate) fn note_present(&mut self, entries: impl IntoIterator<Item = (W, Entry)>) {
+    pub(crate) fn note_present(&mut self, entries: impl IntoIterator<Item = (Owner, Entry)>) {
         let owners = entries.into_iter().map(|(owner, _)| owner);
         (self.done).extend(owners.map(|owner| (owner, Appended::AlreadyThere)));
     }
@@ -80,15 +80,14 @@ impl<W> Batch<W> {
     }
 
     /// How many of the items this batch has stored.
-    pub(crate) fn count_stored(&self) -> u64 {
+    pub fn count_stored(&self) -> u64 {
         let done = self.done.iter();
         done.filter(|done| done.1 == Appended::Stored).count() as u64
     }
 
     /// The result of the only item, which is done.
     pub(crate) fn only_result(&self) -> Appended {
-        let done = self.done.first();
-        done.map_or(Appended::Stored, |(_, appended)| *appended)
+        (self.done.first()).map_or(Appended::Stored, |(_, appended)| *appended)
     }
 
     /// The first items, in the form that commands on a parent need.
@@ -123,14 +122,14 @@ impl<W> Batch<W> {
     }
 
     /// Removes the entries that the last error concerns, and forgets the newest bucket.
-    pub(in crate::write::engine) fn take_failed(&mut self) -> Vec<(W, Entry)> {
+    pub(in crate::write::engine) fn take_failed(&mut self) -> Vec<(Owner, Entry)> {
         self.newest_bucket = NewestBucket::Unknown;
         self.retry_state.tries = 0;
         (self.entries.drain(self.retry_state.failed_entries.clone())).collect()
     }
 
     /// The owners of the items that are not stored.
-    pub(crate) fn owners(&self) -> impl Iterator<Item = &W> {
+    pub(crate) fn owners(&self) -> impl Iterator<Item = &Owner> {
         self.entries.iter().map(|(owner, _)| owner)
     }
 

@@ -1,4 +1,4 @@
-//! The calls that wait for their items to be sent by a task of the handle.
+//! Who waits for the result of an item: often a call whose item a task of the handle sends.
 
 use std::sync::Arc;
 
@@ -16,7 +16,16 @@ const BYTES_PER_PERMIT: usize = 64;
 
 /// The memory for the waiting items of one handle and its clones.
 #[derive(Debug, Clone)]
-pub(super) struct WaitingRoom(Arc<Semaphore>);
+pub(crate) struct WaitingRoom(Arc<Semaphore>);
+
+/// Who waits for the result of an item.
+#[derive(Debug)]
+pub(crate) struct Owner {
+    /// The place of the item among those of its call.
+    pub(crate) at: usize,
+    /// The call, if it waits for this item alone.
+    pub(crate) caller: Option<Caller>,
+}
 
 /// The call that waits for an item.
 #[derive(Debug)]
@@ -28,7 +37,7 @@ pub(crate) struct Caller {
 }
 
 /// The answer that a call waits for.
-pub(super) type Answered = oneshot::Receiver<Result<Appended>>;
+pub(crate) type Answered = oneshot::Receiver<Result<Appended>>;
 
 impl Default for WaitingRoom {
     fn default() -> Self {
@@ -38,35 +47,40 @@ impl Default for WaitingRoom {
 
 impl WaitingRoom {
     /// Lets the current call enter a queue with an item of this size.
-    pub(super) async fn enter(&self, bytes: usize) -> (Caller, Answered) {
+    pub(crate) async fn enter(&self, bytes: usize) -> (Owner, Answered) {
         let permits = (bytes.min(WAITING_BYTES) / BYTES_PER_PERMIT).max(1);
         let permits = u32::try_from(permits).unwrap_or(u32::MAX);
         // The semaphore is never closed.
         let room = Arc::clone(&self.0).acquire_many_owned(permits).await;
         let (answer, answered) = oneshot::channel();
-        let caller = Caller {
+        let caller = Some(Caller {
             answer,
             _room: room.ok(),
             calls: Calls::current(),
-        };
-        (caller, answered)
+        });
+        (Owner { at: 0, caller }, answered)
     }
 }
 
-impl Caller {
+impl Owner {
+    /// Answers the call, if it waits for this item alone.
     pub(crate) fn answer(self, result: Result<Appended>) {
-        self.calls.are_answered();
-        // The caller may have been dropped.
-        let _ = self.answer.send(result);
+        if let Some(caller) = self.caller {
+            caller.calls.are_answered();
+            // The caller may have been dropped.
+            let _ = caller.answer.send(result);
+        }
     }
 
-    /// Whether the call was not dropped.
-    pub(super) fn is_waiting(&self) -> bool {
-        !self.answer.is_closed()
+    /// Whether the call was dropped.
+    pub(crate) fn is_gone(&self) -> bool {
+        let caller = self.caller.as_ref();
+        caller.is_some_and(|caller| caller.answer.is_closed())
     }
 }
 
-/// The calls of these callers.
-pub(crate) fn calls_of<'c>(callers: impl IntoIterator<Item = &'c Caller>) -> Calls {
-    Calls::of_all(callers.into_iter().map(|caller| &caller.calls))
+/// The calls that wait for these items alone.
+pub(crate) fn calls_of<'o>(owners: impl IntoIterator<Item = &'o Owner>) -> Calls {
+    let callers = owners.into_iter().filter_map(|owner| owner.caller.as_ref());
+    Calls::of_all(callers.map(|caller| &caller.calls))
 }
