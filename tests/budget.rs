@@ -9,9 +9,9 @@ const BUDGETS: [(&str, usize); 7] = [
     ("bucket-core", 9_788),
     ("bucket-runtime", 9_925),
     ("bucket-ops", 4_472),
-    ("bucket-derive", 6_463),
-    ("bucket-advise", 6_556),
-    ("bucket-cli", 1_317),
+    ("bucket-derive", 6_461),
+    ("bucket-advise", 6_553),
+    ("bucket-cli", 1_345),
     ("bucket-testkit", 1_793),
 ];
 

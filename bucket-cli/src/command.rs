@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use bucket_advise::__private::{FAILED, Failure, PROBLEMS, USAGE, WELL};
+use bucket_runtime::mongodb::error::ErrorKind;
 use bucket_runtime::mongodb::options::ClientOptions;
 use bucket_runtime::mongodb::{Client, Database};
 
@@ -18,7 +19,9 @@ pub(crate) async fn carry_out(
     arguments: Arguments,
     out: &mut (dyn Write + Send),
 ) -> u8 {
-    let uri = arguments.uri.as_deref().unwrap_or(uri);
+    // A variable that is set to nothing is not set.
+    let given = arguments.uri.as_deref().filter(|uri| !uri.is_empty());
+    let uri = given.unwrap_or(uri);
     let (chosen, db) = match prepare(uri, targets, &arguments.command).await {
         Ok(prepared) => prepared,
         Err(failure) => {
@@ -77,7 +80,14 @@ fn chosen<'t>(targets: &'t [Target], names: &[String]) -> Result<Vec<&'t Target>
 }
 
 async fn database(uri: &str) -> Result<Database, Failure> {
-    let options = ClientOptions::parse(uri).await?;
+    let options = ClientOptions::parse(uri)
+        .await
+        .map_err(|error| match &*error.kind {
+            ErrorKind::InvalidArgument { message, .. } => {
+                format!("the connection string is wrong: {message}").into()
+            }
+            _ => Failure::from(error),
+        })?;
     let name = options.default_database.clone();
     let name = name.ok_or("the connection string names no database (mongodb://localhost/shop)")?;
     Ok(Client::with_options(options)?.database(&name))

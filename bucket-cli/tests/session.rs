@@ -614,9 +614,17 @@ async fn a_flat_collection_moves_into_buckets(shell: Shell) {
     );
     assert!(shell.documents("trades").await.is_empty());
     let (code, said) = shell.run("import-flat Trade flat").await;
-    assert!(code == 0 && said.contains("10 items in buckets"), "{said}");
+    assert!(
+        code == 0 && said.contains("10 items of shop.flat in buckets"),
+        "{said}"
+    );
     let before = shell.documents("trades").await;
     assert_eq!(before.len(), 4);
+    for option in ["", " --dry-run"] {
+        let (code, said) = shell.run(&format!("import-flat Trade flut{option}")).await;
+        let nothing = "shop.flut does not exist, or holds no documents";
+        assert!(code == 1 && said.contains(nothing), "{said}");
+    }
     // Not once more.
     let (code, said) = shell.run("import-flat Trade flat --dry-run").await;
     assert!(code == 3, "{said}");
@@ -642,7 +650,7 @@ async fn a_flat_collection_moves_into_buckets(shell: Shell) {
         (
             "--skip-unreadable",
             1,
-            "10 items in buckets; 1 cannot be read",
+            "10 items of shop.flat in buckets; 1 cannot be read",
         ),
     ] {
         let (got, said) = shell

@@ -135,6 +135,11 @@ impl<T, E: Debug> Outcome for Result<T, E> {
 }
 
 /// A function that takes fixtures.
+#[diagnostic::on_unimplemented(
+    message = "this test takes or returns something that the testkit does not know",
+    label = "an argument or the output is not supported",
+    note = "help: take `db: Database` and `client: Client` by value, the server as `&Server`, or a type of yours that is a `Fixture`; return `()` or a `Result`"
+)]
 pub trait TestFunction<Fixtures> {
     /// Sets up the fixtures and runs the function.
     fn run(self, test: &Test) -> impl Future<Output = Option<String>>;

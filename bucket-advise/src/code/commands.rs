@@ -11,10 +11,8 @@ const EXTRAS_CAPACITY: u32 = 1000;
 
 /// The indexes of the buckets, and what brings the items there.
 pub(super) fn of_buckets(plan: &BucketPlan<'_>, name: &str) -> Vec<String> {
-    let mut lines = vec![
-        "// opening the collection creates the index; whoever creates indexes by hand runs"
-            .to_owned(),
-    ];
+    let mut lines =
+        vec!["// opening the collection creates the index; to create it by hand, run".to_owned()];
     lines.extend(indexes(plan));
     match &plan.origin {
         Origin::Buckets => {
@@ -109,8 +107,7 @@ pub(super) fn of_outliers(plan: &OutlierPlan<'_>, name: &str) -> Vec<String> {
         vec![KeyName::new(kept(&reference))].leak(),
     );
     let mut lines = vec![
-        "// opening the collections creates the indexes; whoever creates indexes by hand runs"
-            .to_owned(),
+        "// opening the collections creates the indexes; to create them by hand, run".to_owned(),
     ];
     lines.extend(
         spec.required_indexes()

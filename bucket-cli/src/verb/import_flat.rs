@@ -1,6 +1,6 @@
 //! `import-flat` moves a flat collection into buckets.
 
-use bucket_advise::__private::{Progress, counted};
+use bucket_advise::__private::{Progress, counted, thousands};
 use bucket_ops::Ops;
 use bucket_runtime::Bucket;
 use bucket_runtime::bson::Document;
@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::{Outcome, Site, Verb};
-use crate::arguments::{Dry, OneStruct};
+use crate::arguments::{Dry, Listed, OneStruct};
 use crate::report::Report;
 
 /// How many documents that cannot be read are listed at most.
@@ -24,6 +24,8 @@ pub(crate) struct ImportFlat {
     /// List the documents that are not items of the struct, and import all others
     #[arg(long)]
     skip_unreadable: bool,
+    #[command(flatten)]
+    listed: Listed,
     #[command(flatten)]
     dry: Dry,
 }
@@ -43,6 +45,10 @@ impl Verb for ImportFlat {
             });
         }
         let done = import.dry_run(is_dry).await?;
+        if done.found == 0 {
+            let missing = format!("{} does not exist, or holds no documents", flat.namespace());
+            return Ok(Report::of_nothing(&missing));
+        }
         let taken = done.stored + done.left_out + done.unreadable;
         let mut line = match is_dry {
             // Flat documents may have been removed since.
@@ -51,7 +57,10 @@ impl Verb for ImportFlat {
                 counted(done.found.saturating_sub(taken), "item"),
                 flat.namespace()
             ),
-            false => format!("{} in buckets", counted(done.stored, "item")),
+            false => {
+                let items = counted(done.stored, "item");
+                format!("{items} of {} in buckets", flat.namespace())
+            }
         };
         for (number, what) in [
             (
@@ -62,13 +71,23 @@ impl Verb for ImportFlat {
             (done.unreadable, "cannot be read"),
         ] {
             if number > 0 {
-                line += &format!("; {number} {what}");
+                line += &format!("; {} {what}", thousands(number));
             }
         }
         let value = json!({
             "found": done.found, "stored": done.stored, "left_out": done.left_out,
             "unreadable": done.unreadable, "listed": listed,
         });
+        let left = done
+            .unreadable
+            .saturating_sub(self.listed.max_of_a_kind() as u64);
+        listed.truncate(self.listed.max_of_a_kind());
+        if left > 0 {
+            listed.push(format!(
+                "and {} others; `--all` lists each",
+                thousands(left)
+            ));
+        }
         Ok(Report::new(line, value).with_bad(done.unreadable > 0, listed))
     }
 }

@@ -218,8 +218,8 @@ kinds! { collection;
              nothing was changed: remove the item with `remove_item`, and append it with other names";
         /// An id that no bucket of this format can have, as the shell writes it.
         ForeignId(id: String) =>
-            "the document with _id {id} sorts among the key's buckets, but no bucket can have that id; move \
-             it to another collection";
+            "the document with _id {id} sorts among the key's buckets, but none of this struct can have that id: move \
+             it to another collection or, if the struct's id format has changed, write the former one";
         /// The id of an extras document, as the shell writes it.
         ForeignExtras(id: String) =>
             "another program stored the extras document with _id {id}; move its items to documents of this library's \
@@ -236,9 +236,9 @@ kinds! { collection;
              or open it without `check_items`";
         /// The document's id, as the shell writes it.
         NotOurId(id: String) =>
-            "no bucket of this struct can have the _id {id}, so reads of its key would not find the document; move \
-             buckets that another program has made to another collection, and import their items from there, as \
-             the guide of `bucket-ops` says in \"From buckets by hand\"";
+            "no bucket of this struct can have the _id {id}, so reads of its key would not find the document; give \
+             the struct a collection of its own, and import the items from this one, flat or in buckets by hand, \
+             as the guide of `bucket-ops` says in \"Importing\"";
         FlatDocument(id: String) =>
             "the flat document with _id {id} is not an item of this struct; correct or remove it (a dry run lists all \
              of them before anything is written), then call `import_flat` again to continue, or leave it out with \

@@ -50,7 +50,7 @@ use mongodb::bson::{Bson, Decimal128, Uuid, oid::ObjectId};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a key field or an id",
     label = "this type cannot identify a key",
-    note = "help: use an integer, `String`, `bool`, `ObjectId` or `Uuid`, or implement `bucket_runtime::KeyField` for a newtype of yours"
+    note = "help: use an integer, `String`, `bool`, `ObjectId` or `Uuid`, or implement `bucket_runtime::KeyField` for a newtype of yours; an id format names the key first and the time last"
 )]
 pub trait KeyField: Clone + Send + Sync + 'static {
     /// The type behind the reference that callers pass: `str` for `String`, else the type itself.

@@ -25,7 +25,7 @@ use serde::{
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the time of a bucket's items",
     label = "this type is not a point in time",
-    note = "help: use `bson::DateTime`, or, with the feature of that name, a type of `chrono`, `time` or `jiff`; to number the buckets instead, end the id format in `{{#}}`"
+    note = "help: use `bson::DateTime`, or, with the feature of that name, a type of `chrono`, `time` or `jiff`; to number the buckets instead, end the id format in `{{#}}`; it names the key first and the time last"
 )]
 #[doc(alias = "chrono")]
 pub trait TimeField: Sized {

@@ -181,12 +181,10 @@ impl Parser<'_> {
         else {
             let end = inside + rest.find('{').unwrap_or(rest.len());
             let written = &self.text[start..end];
-            let help = format!("close it: `{}}}`", written.trim_end());
-            self.error(
-                start..end,
-                format!("`{written}` in the id format is not closed"),
-                help,
-            );
+            let name = written.trim_end_matches(['_', ' ']);
+            let help = format!("close it: `{name}}}{}`", written[name.len()..].trim_end());
+            let message = format!("`{written}` in the id format is not closed");
+            self.error(start..end, message, help);
             return end;
         };
         let end = inside + length + 1;

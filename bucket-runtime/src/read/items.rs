@@ -228,7 +228,7 @@ impl<'s, T: Bucket, F> Items<'s, T, F> {
 impl<'s, T: Bucket, F: ItemForm<Of = T>> Items<'s, T, F> {
     /// Reads at most this many items as one page, with the tokens of its neighbours: what a list on
     /// a web page or in an API needs. 0 is taken for 1. The settings of the list come before this
-    /// call.
+    /// call; this number replaces a [`limit`](Self::limit).
     ///
     /// One round trip; one more where the buckets hold less than their capacity, and as many more
     /// as [`after`](Self::after) says.

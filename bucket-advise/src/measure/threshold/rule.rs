@@ -51,7 +51,7 @@ pub(crate) enum Distribution {
     Even,
     /// The longest documents are too small to be worth a second query.
     Small,
-    /// The typical document is large itself: the items belong into buckets.
+    /// The typical document is large itself: the items belong in buckets.
     Huge,
     /// There are too few documents to tell which are typical.
     Few,

@@ -209,7 +209,7 @@ impl<'s, T: Outlier, F> ParentItems<'s, T, F> {
 impl<'s, T: Outlier, F: ParentItemForm<Of = T>> ParentItems<'s, T, F> {
     /// Reads at most this many items as one page, with the tokens of its neighbours: what a list on
     /// a web page or in an API needs. 0 is taken for 1. The settings of the list come before this
-    /// call.
+    /// call; this number replaces a `limit`.
     ///
     /// One round trip for a parent without extras, and for a page from a token on that lies within
     /// the parent or its extras; one more for a page of both. Two more if items before the token's

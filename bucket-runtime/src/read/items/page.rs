@@ -66,7 +66,8 @@ impl<I> PageOfItems<'_, I> {
     }
 
     /// Reads the page that ends at the position of a token: the [`previous`](ItemPage::previous) of
-    /// the page after it. Its items are in the order of the read, too.
+    /// the page after it. Its items are in the order of the read, too. Of [`after`](Self::after)
+    /// and this, the last one counts.
     pub fn before(self, token: &ItemToken) -> Self {
         self.start_at(token, true)
     }
