@@ -220,7 +220,7 @@ async fn g4_buckets_by_hand_are_noticed_and_no_read_gives_their_items(db: Live) 
     let text = error.to_string();
     assert!(error.is_deserialize(), "{text}");
     assert!(text.contains(&id.to_string()), "{text}");
-    assert!(text.contains("\"From buckets by hand\""), "{text}");
+    assert!(text.contains("\"Importing\""), "{text}");
 
     orders.append(&order(3)).await.unwrap();
     let of_key = orders.items(&1).await.unwrap();
