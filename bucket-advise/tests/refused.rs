@@ -100,7 +100,7 @@ async fn a_page_that_cannot_be_written_is_a_sentence(newcomer: Newcomer) {
     newcomer.store("quarters", &shapes::quarters()).await;
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    let nowhere = "mongodb://localhost:1/shop";
+    let nowhere = "mongodb://localhost:1/shop?serverSelectionTimeoutMS=300";
     // These are seen before anything is read.
     for (path, says) in [
         (at("none/report.html"), "there is no folder"),

@@ -47,7 +47,7 @@ async fn faults_at_random_lose_no_acknowledged_write(server: &Server) -> Outcome
     proxy.fail_at_random(1, 0.5);
     let mut acknowledged = Vec::new();
     let mut failed = 0;
-    for n in 0..40 {
+    for n in 0..20 {
         match pets.insert_one(doc! { "_id": n }).await {
             Ok(_) => acknowledged.push(n),
             Err(_) => failed += 1,

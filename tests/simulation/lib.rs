@@ -82,7 +82,10 @@ mod tests {
     use std::{sync::Mutex, thread, time::Duration};
 
     use super::*;
-    use crate::{choices::used, scale::scaled};
+    use crate::{
+        choices::used,
+        scale::{is_long, scaled},
+    };
 
     #[test]
     fn g1_to_g5_and_o1_to_o5_hold_in_each_schedule() {
@@ -131,7 +134,10 @@ mod tests {
 
     #[test]
     fn each_safeguard_that_is_undone_is_missed() {
-        let next = Mutex::new(Safeguard::ALL.into_iter());
+        // The quick form takes a third of them, another one in each process.
+        let third = (0..).zip(Safeguard::ALL);
+        let third = third.filter(|(n, _)| is_long() || (n + std::process::id()) % 3 == 0);
+        let next = Mutex::new(third.map(|(_, safeguard)| safeguard));
         let work = || {
             let simulator = Simulator::new();
             let next = || next.lock().expect("no panic").next();
