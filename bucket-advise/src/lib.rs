@@ -56,6 +56,7 @@ pub mod __private {
     pub use crate::figures::{counted, thousands};
     pub use crate::measure::{array_length, fill::capacity, whole};
     pub use crate::progress::Progress;
+    pub use crate::refusal::failure;
     pub use crate::{advise, bucket, explain, rows};
 
     /// The exit codes: all is well.

@@ -44,6 +44,11 @@ impl Refusal {
     }
 }
 
+/// The driver's error as the failure of a command of a struct's own command line.
+pub fn failure(error: Error) -> Failure {
+    Refusal::from(error).into_failure()
+}
+
 impl From<io::Error> for Refusal {
     fn from(error: io::Error) -> Self {
         Self::failed(error.to_string())

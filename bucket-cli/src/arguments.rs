@@ -57,9 +57,14 @@ pub(crate) struct Listed {
 }
 
 impl Listed {
-    /// The most problems of a kind.
-    pub(crate) fn max_of_a_kind(&self) -> usize {
-        if self.all { usize::MAX } else { 5 }
+    /// The first texts of a kind, and how many more of `all` there are.
+    pub(crate) fn shorten(&self, mut texts: Vec<String>, all: u64) -> Vec<String> {
+        texts.truncate(if self.all { usize::MAX } else { 5 });
+        let more = all.saturating_sub(texts.len() as u64);
+        if more > 0 && !self.all {
+            texts.push(format!("and {more} more; `--all` lists each"));
+        }
+        texts
     }
 }
 

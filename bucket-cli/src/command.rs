@@ -2,8 +2,7 @@
 
 use std::io::Write;
 
-use bucket_advise::__private::{FAILED, Failure, PROBLEMS, USAGE, WELL};
-use bucket_runtime::mongodb::error::ErrorKind;
+use bucket_advise::__private::{FAILED, Failure, PROBLEMS, USAGE, WELL, failure};
 use bucket_runtime::mongodb::options::ClientOptions;
 use bucket_runtime::mongodb::{Client, Database};
 
@@ -80,14 +79,7 @@ fn chosen<'t>(targets: &'t [Target], names: &[String]) -> Result<Vec<&'t Target>
 }
 
 async fn database(uri: &str) -> Result<Database, Failure> {
-    let options = ClientOptions::parse(uri)
-        .await
-        .map_err(|error| match &*error.kind {
-            ErrorKind::InvalidArgument { message, .. } => {
-                format!("the connection string is wrong: {message}").into()
-            }
-            _ => Failure::from(error),
-        })?;
+    let options = ClientOptions::parse(uri).await.map_err(failure)?;
     let name = options.default_database.clone();
     let name = name.ok_or("the connection string names no database (mongodb://localhost/shop)")?;
     Ok(Client::with_options(options)?.database(&name))

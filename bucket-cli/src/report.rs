@@ -125,7 +125,7 @@ impl Report {
     }
 
     fn of_left(summary: Vec<String>, value: Value, problems: &[Problem], listed: &Listed) -> Self {
-        let lines = grouped(problems, listed.max_of_a_kind());
+        let lines = grouped(problems, listed);
         Self::of_lines([lines, summary].concat(), value).with_bad(!problems.is_empty(), Vec::new())
     }
 
@@ -168,7 +168,7 @@ fn listed_kinds(kinds: &BTreeMap<String, u64>) -> String {
 }
 
 /// A line for each kind of problem, which counts them, and the first few of it below.
-fn grouped(problems: &[Problem], max_of_a_kind: usize) -> Vec<String> {
+fn grouped(problems: &[Problem], listed: &Listed) -> Vec<String> {
     let mut kinds = BTreeMap::<_, Vec<_>>::new();
     for problem in problems {
         kinds
@@ -178,14 +178,11 @@ fn grouped(problems: &[Problem], max_of_a_kind: usize) -> Vec<String> {
     }
     let mut lines = Vec::new();
     for (kind, problems) in kinds {
-        lines.push(format!("{} {kind}", problems.len()));
-        let texts = problems.iter().take(max_of_a_kind);
-        let texts = texts.flat_map(|text| text.lines());
+        let all = problems.len();
+        lines.push(format!("{all} {kind}"));
+        let texts = listed.shorten(problems, all as u64);
+        let texts = texts.iter().flat_map(|text| text.lines());
         lines.extend(texts.map(|text| format!("  {text}")));
-        let more = problems.len().saturating_sub(max_of_a_kind);
-        if more > 0 {
-            lines.push(format!("  and {more} more; `--all` lists each"));
-        }
     }
     lines
 }

@@ -660,6 +660,20 @@ async fn a_flat_collection_moves_into_buckets(shell: Shell) {
         assert_eq!(said.contains(r#"_id "other""#), !part.is_empty(), "{said}");
     }
     assert_eq!(shell.documents("trades").await, before);
+
+    // The first five are listed, or each.
+    let trades = shell.db.collection::<Document>("trades");
+    trades.drop().await.unwrap();
+    let others = (0..6).map(|_| doc! { "customer": 7 });
+    flat.insert_many(others).await.unwrap();
+    let dry = "import-flat Trade flat --dry-run";
+    for (option, listed, more) in [("", 5, true), (" --all", 7, false)] {
+        let (code, said) = shell.run(&format!("{dry}{option}")).await;
+        assert!(code == 1 && said.contains("7 cannot be read"), "{said}");
+        assert_eq!(said.matches("the flat document with _id").count(), listed);
+        let says_more = said.contains("\n  and 2 more; `--all` lists each\n");
+        assert_eq!(says_more, more, "{said}");
+    }
 }
 
 #[bucket_testkit::test]

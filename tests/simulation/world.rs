@@ -1,7 +1,7 @@
 //! All that a schedule consists of: what the servers store, chance, the record, and what callers were told.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
     time::Duration,
 };
@@ -212,6 +212,8 @@ pub(crate) struct World {
     pub(crate) created_capacity: i64,
     /// Whether some call changes the capacity.
     pub(crate) changes_capacity: bool,
+    /// The ids of buckets that were removed.
+    pub(crate) removed_ids: BTreeSet<String>,
     /// Whether a load runs meanwhile: while there is no index, it opens further buckets.
     pub(crate) is_unguarded: bool,
     /// Whether another program has let a parent grow beyond the threshold, which is not split yet.
@@ -266,6 +268,7 @@ impl World {
             capacity,
             created_capacity: capacity,
             changes_capacity: false,
+            removed_ids: BTreeSet::new(),
             is_unguarded: false,
             has_grown: false,
             deleted: None,
@@ -424,9 +427,23 @@ impl World {
     /// Tells open transactions what has changed. A bucket may have more items than before only up to the capacity.
     pub(crate) fn look_at_changes(&mut self, before: &State) {
         self.tell_transactions(before);
+        self.note_removed(before);
         if let Some(broken) = judge::growth(self, before) {
             self.fail(broken);
         }
+    }
+
+    /// Keeps the ids of the buckets that are gone.
+    fn note_removed(&mut self, before: &State) {
+        if !self.changes_capacity {
+            return;
+        }
+        let ids = |state: &State| {
+            let ids = judge::buckets(&state.store).filter_map(|it| it.get_str("_id").ok());
+            BTreeSet::from_iter(ids.map(str::to_owned))
+        };
+        let gone = &ids(before) - &ids(&self.primary);
+        self.removed_ids.extend(gone);
     }
 
     /// A guarantee is broken, if none was before.

@@ -78,16 +78,7 @@ impl Verb for ImportFlat {
             "found": done.found, "stored": done.stored, "left_out": done.left_out,
             "unreadable": done.unreadable, "listed": listed,
         });
-        let left = done
-            .unreadable
-            .saturating_sub(self.listed.max_of_a_kind() as u64);
-        listed.truncate(self.listed.max_of_a_kind());
-        if left > 0 {
-            listed.push(format!(
-                "and {} others; `--all` lists each",
-                thousands(left)
-            ));
-        }
+        let listed = self.listed.shorten(listed, done.unreadable);
         Ok(Report::new(line, value).with_bad(done.unreadable > 0, listed))
     }
 }

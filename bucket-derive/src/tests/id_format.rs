@@ -88,6 +88,8 @@ fn every_syntax_error_is_found() {
 fn an_unclosed_placeholder_does_not_hide_the_next() {
     let (format, errors) = IdFormat::parse("{a_{#}");
     assert_eq!(errors.len(), 1);
+    // What separates it from the next stays outside.
+    assert_eq!(errors[0].help, "close it: `{a}_`");
     assert_eq!(format.ordinal(), Some(Ordinal::Number));
 }
 

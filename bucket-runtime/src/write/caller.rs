@@ -74,8 +74,7 @@ impl Owner {
 
     /// Whether the call was dropped.
     pub(crate) fn is_gone(&self) -> bool {
-        let caller = self.caller.as_ref();
-        caller.is_some_and(|caller| caller.answer.is_closed())
+        (self.caller.as_ref()).is_some_and(|caller| caller.answer.is_closed())
     }
 }
 

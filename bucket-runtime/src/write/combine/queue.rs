@@ -11,7 +11,7 @@ use std::{
 };
 
 use bucket_core::{error::Kind, protocol::command::IndexedScope, server::target::Target};
-use futures_util::future::BoxFuture;
+use futures_util::FutureExt;
 
 use super::{EAGER_WORKERS, KEYS_PER_FURTHER_WORKER, MAX_WORKERS};
 use crate::{
@@ -93,7 +93,7 @@ impl Combiner {
         if let Some(worker) = Worker::new(&self.queue) {
             // In a box, since tokio would move the 13 kB of this future several times; of any type,
             // so that the compiler makes one task of all.
-            tokio::spawn(Box::pin(worker.work(sender.clone())) as BoxFuture<'static, ()>);
+            tokio::spawn(worker.work(sender.clone()).boxed());
         }
         match answered.await {
             Ok(result) => result,
@@ -126,12 +126,13 @@ impl Queue {
         sender: impl SendWaiting,
         rest: impl Future<Output = ()> + Send + 'static,
     ) {
-        tokio::spawn(Box::pin(async move {
+        let work = async move {
             rest.await;
             if let Some(worker) = Worker::new(&self) {
                 worker.work(sender).await;
             }
-        }) as BoxFuture<'static, ()>);
+        };
+        tokio::spawn(work.boxed());
     }
 }
 

@@ -11,7 +11,8 @@
 //! a refusal leads to the open index (`protocol/next_step.rs`). Such a statement does not name
 //! `bucket_open`, whose name stands for the capacity; a change of the capacity seals all buckets
 //! that a handle may remember as open. It remembers only what a statement of its own has shown: a
-//! bucket that was read may be of another capacity.
+//! bucket that was read may be of another capacity. So may one that took the id of a remembered
+//! bucket after that was removed: only a validator keeps a handle from before the change out of it.
 
 use std::{
     collections::HashMap,

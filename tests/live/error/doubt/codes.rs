@@ -29,9 +29,10 @@ const COMMANDS: [&str; 7] = [
     "createIndexes",
 ];
 
-/// Whether the driver takes the server for shut down, and waits before it looks for it again: ten seconds in all.
-fn makes_the_driver_wait(code: i32) -> bool {
-    [91, 11600].contains(&code)
+/// Whether the quick form leaves a code out: the driver takes the server for shut down, and waits before it looks for it
+/// again, ten seconds in all.
+fn is_left_out(code: i32) -> bool {
+    [91, 11600].contains(&code) && !is_long()
 }
 
 /// The results of one call of each kind while all commands fail this way. The calls run at the same
@@ -71,7 +72,7 @@ async fn a_command_that_was_broken_off_is_in_doubt_whichever_code_it_ends_with()
     };
     let on = opened(&server, "doubt_codes").await;
     for (code, n) in CODES.into_iter().zip(0..) {
-        if makes_the_driver_wait(code) && !is_long() {
+        if is_left_out(code) {
             continue;
         }
         for (name, result) in results(&on, n, doc! { "errorCode": code }).await {
@@ -89,7 +90,7 @@ async fn what_is_answered_with_a_write_concern_error_is_in_doubt() {
     };
     let on = opened(&server, "doubt_concern").await;
     for (code, n) in [91, 100].into_iter().zip(1000..) {
-        if makes_the_driver_wait(code) && !is_long() {
+        if is_left_out(code) {
             continue;
         }
         let concern = doc! { "code": code, "errmsg": "it is not known" };
@@ -116,11 +117,7 @@ async fn a_command_that_was_refused_is_in_no_doubt() {
         doc! { "errorCode": 91, "errorLabels": ["NoWritesPerformed"] },
     ];
     for (refusal, n) in refusals.into_iter().zip(0..) {
-        if refusal
-            .get_i32("errorCode")
-            .is_ok_and(makes_the_driver_wait)
-            && !is_long()
-        {
+        if refusal.get_i32("errorCode").is_ok_and(is_left_out) {
             continue;
         }
         for (name, result) in results(&on, n, refusal.clone()).await {

@@ -8,14 +8,17 @@ use std::sync::{
 
 use bucket_ops::Ops;
 use bucket_runtime::{
-    Buckets,
-    mongodb::{Database, bson::Document},
+    Bucket, Buckets,
+    mongodb::{
+        Database,
+        bson::{Document, doc},
+    },
 };
 use futures_util::future::join_all;
 
 use super::{
-    Numbered4, Numbered10, Timed10, Timed25, Trade, Windowed10, Windowed25, is_refused, is_sound,
-    lengths, stored,
+    Numbered4, Numbered10, Timed4, Timed10, Timed25, Trade, Windowed10, Windowed25, is_refused,
+    is_sound, lengths, stored,
 };
 use crate::support::{
     database::{Live, documents, interrupted, snapshot},
@@ -171,6 +174,25 @@ async fn at_each_command<A: Trade, B: Trade>(db: &Live) {
     assert!(expected.len() as i64 > before && refused.load(Ordering::SeqCst) > 0);
     assert_eq!(stored(db).await, expected, "G1");
     is_sound::<B>(db).await;
+}
+
+/// A bucket is removed, and a handle of a smaller capacity opens one with the same id. The handle that remembers the
+/// former one must not fill it. Only the validator knows that.
+#[bucket_testkit::test]
+async fn g2_of_a_bucket_with_the_id_of_a_removed_one(db: Live) {
+    Timed10::create_collection(&db).await.unwrap();
+    let old = Timed10::buckets(&db).await.unwrap();
+    old.append(&Timed10::new(1, 1)).await.unwrap();
+    let removed = old.collection().delete_many(doc! { "customer": 1 });
+    assert_eq!(removed.await.unwrap().deleted_count, 1);
+    Ops::<Timed4>::of(&db).change_capacity().await.unwrap();
+    let new = Timed4::buckets(&db).await.unwrap();
+    let same_second = (2..6).map(|n| Timed4::new(1, n));
+    new.append_many(same_second).await.unwrap();
+    let error = old.append(&Timed10::new(1, 6)).await.unwrap_err();
+    assert!(!error.is_maybe_stored(), "{error}");
+    assert_eq!(stored(&db).await, [2, 3, 4, 5]);
+    is_sound::<Timed4>(&db).await;
 }
 
 macro_rules! beside {
