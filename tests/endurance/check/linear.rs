@@ -4,16 +4,28 @@
 //! read gives what is there. A few items are searched at a time: each alone and, where items are read as they were
 //! stored, three neighbours by number or in the longest list, of which only the reads of one moment tell.
 
-use std::{collections::BTreeSet, slice, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    slice,
+    time::Duration,
+};
 
 use super::history::ReadOrder;
 use crate::history::{Answer, Call, History, Item, Operation};
 
-/// Changes the list of those that are there, and returns whether the call can have had its answer.
+/// Changes the list of those that are there, and returns whether the call can have had its answer. If not, nothing is
+/// changed.
 type Effect = Box<dyn Fn(&mut Vec<Item>) -> bool>;
 
-/// When an effect began, when it had ended unless it is in doubt, and the effect.
-type Step = (Duration, Option<Duration>, Effect);
+/// What a call does to some items, or says of them.
+struct Step {
+    begin: Duration,
+    /// `None` if the call is in doubt.
+    end: Option<Duration>,
+    /// Whether it changes nothing.
+    is_look: bool,
+    effect: Effect,
+}
 
 /// The items of each key for which no order of the calls explains every answer.
 pub(crate) fn contradictions(history: &History, order: ReadOrder) -> Vec<(i64, Vec<i64>)> {
@@ -38,7 +50,12 @@ fn steps(call: &Operation, some: &[i64]) -> Vec<Step> {
     let mut write = |told, n, value, adds, replaces, found| {
         let end = end.filter(|_| told == Answer::Acknowledged);
         if some.contains(&n) && told != Answer::Refused {
-            steps.push((call.begin, end, write(n, value, adds, replaces, found)));
+            steps.push(Step {
+                begin: call.begin,
+                end,
+                is_look: found == Some(false),
+                effect: write(n, value, adds, replaces, found),
+            });
         }
     };
     match &call.call {
@@ -56,7 +73,12 @@ fn steps(call: &Operation, some: &[i64]) -> Vec<Step> {
             let items = given.items.iter().filter(|item| some.contains(&item.n));
             let items = Vec::from_iter(items.copied());
             let mut read = |begin, given| {
-                steps.push((begin, end, Box::new(move |list| *list == given)));
+                steps.push(Step {
+                    begin,
+                    end,
+                    is_look: true,
+                    effect: Box::new(move |list| *list == given),
+                });
             };
             match given.complete_since {
                 _ if call.call.is_list() => read(call.begin, items),
@@ -74,47 +96,107 @@ fn steps(call: &Operation, some: &[i64]) -> Vec<Step> {
 fn write(n: i64, value: Option<i64>, adds: bool, replaces: bool, found: Option<bool>) -> Effect {
     Box::new(move |items| {
         let at = items.iter().position(|item| item.n == n);
+        if found.is_some_and(|found| found != at.is_some()) {
+            return false;
+        }
         match (at, value) {
             (None, Some(value)) if adds => items.push(Item { n, value }),
             (Some(at), Some(value)) if replaces => items[at].value = value,
             (Some(at), None) => drop(items.remove(at)),
             _ => {}
         }
-        found.is_none_or(|found| found == at.is_some())
+        true
     })
 }
 
-/// Whether the steps can be put in an order. A state of the search is a list, with the steps that have taken effect and
-/// have not ended.
+/// Whether the steps can be put in an order.
 fn has_order(steps: &[Step]) -> bool {
     let mut events = BTreeSet::new();
-    for (nth, (begin, end, _)) in steps.iter().enumerate() {
-        events.insert((*begin, false, nth));
-        events.extend(end.map(|end| (end, true, nth)));
+    for (nth, step) in steps.iter().enumerate() {
+        events.insert((step.begin, false, nth));
+        events.extend(step.end.map(|end| (end, true, nth)));
     }
     let mut begun = BTreeSet::<usize>::new();
-    let mut states = BTreeSet::from([(Vec::new(), BTreeSet::new())]);
+    let mut states = Vec::from([State::default()]);
     for (_, is_end, nth) in events {
         if !is_end {
             begun.insert(nth);
             continue;
         }
-        let mut seen = std::mem::take(&mut states);
-        let mut open = Vec::from_iter(seen.clone());
-        while let Some((list, mut done)) = open.pop() {
-            if done.remove(&nth) {
-                states.insert((list, done));
+        let (mut seen, mut ended) = (States::default(), States::default());
+        let mut open = VecDeque::from(states);
+        while let Some(mut state) = open.pop_front() {
+            state.look(&begun, steps);
+            if !seen.add(&state, steps) {
                 continue;
             }
-            for next in begun.difference(&done) {
-                let mut state = (list.clone(), done.clone());
-                state.1.insert(*next);
-                if steps[*next].2(&mut state.0) && seen.insert(state.clone()) {
-                    open.push(state);
-                }
+            if state.done.remove(&nth) {
+                ended.add(&state, steps);
+                continue;
             }
+            let writes = begun
+                .difference(&state.done)
+                .filter(|step| !steps[**step].is_look);
+            open.extend(writes.filter_map(|step| state.after(*step, steps)));
         }
         begun.remove(&nth);
+        states = ended.into_states();
     }
     !states.is_empty()
+}
+
+/// A state of the search: a list, with the steps that have taken effect and have not ended.
+#[derive(Debug, Clone, Default)]
+struct State {
+    list: Vec<Item>,
+    done: BTreeSet<usize>,
+}
+
+impl State {
+    /// Takes each look that fits. It changes nothing, so there is no reason to wait.
+    fn look(&mut self, begun: &BTreeSet<usize>, steps: &[Step]) {
+        let fits = |step: &&usize| steps[**step].is_look && (steps[**step].effect)(&mut self.list);
+        let looks = Vec::from_iter(begun.iter().filter(fits));
+        self.done.extend(looks);
+    }
+
+    /// The state after this step, if that is possible.
+    fn after(&self, step: usize, steps: &[Step]) -> Option<Self> {
+        let mut after = self.clone();
+        after.done.insert(step);
+        (steps[step].effect)(&mut after.list).then_some(after)
+    }
+}
+
+/// The steps that are done, by the lists that they led to.
+#[derive(Debug, Default)]
+struct States(BTreeMap<Vec<Item>, Vec<BTreeSet<usize>>>);
+
+impl States {
+    /// Adds a state unless whatever may follow it may follow another one: after that, the list is the same, all the
+    /// looks were taken, and no other call in doubt has taken effect, which it may do later or never.
+    fn add(&mut self, state: &State, steps: &[Step]) -> bool {
+        let others = self.0.entry(state.list.clone()).or_default();
+        let is_covered_by = |other: &BTreeSet<usize>| {
+            let mut more = other.difference(&state.done);
+            let mut fewer = state.done.difference(other);
+            more.all(|step| steps[*step].is_look) && fewer.all(|step| steps[*step].end.is_none())
+        };
+        let is_new = !others.iter().any(is_covered_by);
+        if is_new {
+            others.push(state.done.clone());
+        }
+        is_new
+    }
+
+    fn into_states(self) -> Vec<State> {
+        let lists = self.0.into_iter();
+        let states = lists.flat_map(|(list, all)| {
+            all.into_iter().map(move |done| State {
+                list: list.clone(),
+                done,
+            })
+        });
+        states.collect()
+    }
 }
