@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// How long a client pauses after a call, on average.
-const PACE: Duration = Duration::from_millis(50);
+const PACE: Duration = Duration::from_millis(10);
 
 /// The minutes after which a history is judged and another one begins, since the search takes longer than its calls
 /// where lists are long.

@@ -21,7 +21,7 @@ use crate::{
 pub(super) const GROWING: i64 = 0;
 
 /// The keys of a collection.
-pub(super) const KEYS: i64 = 3;
+pub(super) const KEYS: i64 = 6;
 
 /// How many items a call has at most.
 const BULK: usize = 8;

@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// How many clients a collection has.
-const CLIENTS: usize = 4;
+const CLIENTS: usize = 8;
 
 pub(super) struct Collection {
     name: &'static str,
