@@ -14,15 +14,7 @@ use crate::support::{
 };
 
 const WRITERS: i64 = 32;
-
-/// How the items' times are spread.
-#[derive(Clone, Copy)]
-enum Times {
-    /// All within one second, and many within one millisecond.
-    Burst,
-    /// Half an hour apart, in no order.
-    Spread,
-}
+const NOON: i64 = 1_698_321_600_000;
 
 /// The handles through which the tasks append.
 #[derive(Clone, Copy)]
@@ -35,42 +27,42 @@ enum Handles {
     Four,
 }
 
-/// A handle for each writer.
+/// A handle for each writer, of an empty collection.
 async fn handles<T: Tick>(db: &Database, handles: Handles) -> Vec<Buckets<T>> {
-    let mut opened = Vec::new();
+    drop(fresh::<T>(db).await);
     let (count, combine) = match handles {
         Handles::Clones => (1, true),
         Handles::Uncombined => (1, false),
         Handles::Four => (4, true),
     };
+    let mut opened = Vec::new();
     for _ in 0..count {
         opened.push(T::buckets(db).combine(combine).await.unwrap());
     }
     (opened.iter().cycle().take(WRITERS as usize).cloned()).collect()
 }
 
-fn time(times: Times, n: i64) -> i64 {
-    const NOON: i64 = 1_698_321_600_000;
-    match times {
-        Times::Burst => NOON + n % 7,
-        Times::Spread => NOON + (n * 7919 % 6400) * 1_800_000,
-    }
+/// All within one second, and many within one millisecond.
+fn burst(n: i64) -> i64 {
+    NOON + n % 7
+}
+
+/// Half an hour apart, in no order.
+fn spread(n: i64) -> i64 {
+    NOON + (n * 7919 % 6400) * 1_800_000
 }
 
 /// 32 tasks append their items to `keys` keys; then every item is there once, in a dense set of
 /// buckets.
-async fn race<T: Tick>(db: &Database, keys: i64, times: Times, through: Handles) {
-    drop(fresh::<T>(db).await);
+async fn race<T: Tick>(db: &Database, keys: i64, time: fn(i64) -> i64, through: Handles) {
     let handles = handles::<T>(db, through).await;
     let items = scaled(40);
     let mut writers = JoinSet::new();
     for (writer, buckets) in (0..).zip(handles.iter().cloned()) {
         writers.spawn(async move {
             for n in writer * items..(writer + 1) * items {
-                buckets
-                    .append(&T::new(n % keys, n).at(time(times, n)))
-                    .await
-                    .unwrap();
+                let tick = T::new(n % keys, n).at(time(n));
+                buckets.append(&tick).await.unwrap();
             }
         });
     }
@@ -91,17 +83,17 @@ async fn assert_all_stored_once<T: Tick>(buckets: &Buckets<T>, items: i64, keys:
         }
     }
     stored.sort_unstable();
-    assert_eq!(stored, (0..items).collect::<Vec<_>>(), "G1: each item once");
+    assert_eq!(stored, Vec::from_iter(0..items), "G1: each item once");
 }
 
 macro_rules! races {
     ($($test:ident: $name:ident;)+) => {$(
         #[bucket_testkit::test(multi_thread)]
         async fn $test(db: Live) {
-            race::<$name>(&db, 1, Times::Burst, Handles::Clones).await;
-            race::<$name>(&db, 1, Times::Spread, Handles::Four).await;
-            race::<$name>(&db, 1, Times::Spread, Handles::Uncombined).await;
-            race::<$name>(&db, 50, Times::Burst, Handles::Four).await;
+            race::<$name>(&db, 1, burst, Handles::Clones).await;
+            race::<$name>(&db, 1, spread, Handles::Four).await;
+            race::<$name>(&db, 1, spread, Handles::Uncombined).await;
+            race::<$name>(&db, 50, burst, Handles::Four).await;
         }
     )+};
 }
@@ -119,7 +111,6 @@ races! {
 /// 32 tasks make the first append of a fresh key at the same instant, through four handles, so that their commands race.
 async fn first_appends<T: Tick>(db: &Database) {
     let keys: i64 = scaled(100);
-    drop(fresh::<T>(db).await);
     let handles = handles::<T>(db, Handles::Four).await;
     let barrier = Arc::new(Barrier::new(WRITERS as usize));
     let mut writers = JoinSet::new();
@@ -129,10 +120,8 @@ async fn first_appends<T: Tick>(db: &Database) {
             for key in 0..keys {
                 let n = writer * keys + key;
                 barrier.wait().await;
-                buckets
-                    .append(&T::new(key, n).at(time(Times::Burst, n)))
-                    .await
-                    .unwrap();
+                let tick = T::new(key, n).at(burst(n));
+                buckets.append(&tick).await.unwrap();
             }
         });
     }
