@@ -20,6 +20,9 @@ use crate::{
 /// Nothing is ever removed from this key.
 pub(super) const GROWING: i64 = 0;
 
+/// A key from which items are removed, and which is watched; a watch of each would read all that is written once more.
+pub(super) const SHRINKING: i64 = 1;
+
 /// The keys of a collection.
 pub(super) const KEYS: i64 = 6;
 

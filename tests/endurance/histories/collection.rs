@@ -11,7 +11,7 @@ use tokio::{
 };
 
 use super::{
-    client::{Client, GROWING, KEYS},
+    client::{Client, GROWING, KEYS, SHRINKING},
     list::List,
     watcher::{Last, Watcher},
 };
@@ -121,7 +121,8 @@ impl Collection {
         for key in 0..KEYS {
             let (last, receiver) = watch::channel(None);
             lasts.push(last);
-            if key != GROWING && !L::SHOWS_REMOVALS {
+            let is_watched = key == GROWING || L::SHOWS_REMOVALS && key == SHRINKING;
+            if !is_watched {
                 continue;
             }
             let watcher = Watcher {
