@@ -43,32 +43,23 @@ macro_rules! fixtures {
 
 fixtures! {
     bucket {
-        aliases
-        beside_serde
         blanket_traits
         bounds
         const_capacity
         container_default
-        deny_unknown_fields
         deprecated_field
         facade
-        field_names
         fields
-        flatten
         generic_rollup
         generics
         in_macro
-        in_macro_serde
         indexes
         left_out
         max_bytes
         minimal
-        names
         nested
         nested_lists
         nested_paths
-        newtype_key
-        only_keys
         optional_times
         own_dates
         owned_bounds
@@ -77,7 +68,7 @@ fixtures! {
         raw_identifiers
         renamed
         rollup
-        serde_crate
+        serde
         several_keys
         suffixed
         time_types
@@ -88,13 +79,9 @@ fixtures! {
     }
     outlier {
         book
-        const_limits
-        defaults
-        deprecated_field
         every_key
         flag
         generics
-        in_macro
         item_part
         part
         private_types
