@@ -1,5 +1,12 @@
 //! Pages, items, queries, views, rollups, and new items as they come.
 
+/// Conditions, each with the same in Rust.
+macro_rules! cases {
+    (|$item:ident: $type:ty| $($filter:expr => $holds:expr;)+) => {
+        vec![$(($filter, |$item: &$type| { let _ = $item; $holds })),+]
+    };
+}
+
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod blocking;
 #[cfg(not(feature = "bson-3"))]

@@ -33,6 +33,13 @@ async fn create_open_index(
     trades.create_index(index).await.map(drop)
 }
 
+/// The index of this name has refused a duplicate.
+fn is_taken(error: &Error, index: &str) {
+    let (code, message) = refusal(error);
+    let named = format!(" index: {index} dup key");
+    assert!(code == 11000 && message.contains(&named), "{message}");
+}
+
 /// The code and the message with which the server refused.
 fn refusal(error: &Error) -> (i32, &str) {
     match &*error.kind {

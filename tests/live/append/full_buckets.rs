@@ -28,39 +28,28 @@ async fn after_four<T: Mark>(Recorded(db, record): &Recorded, n: i64) -> Vec<Vec
     carried(&record.take())
 }
 
-/// Whoever comes next fills the bucket that they would only begin.
 #[bucket_testkit::test]
 async fn those_that_fill_no_bucket_wait_for_the_next_command(on: Recorded) {
+    // Whoever comes next fills the bucket that they would only begin.
     let carried = after_four::<Seconds10>(&on, 33).await;
     assert_eq!(carried, [vec![6, 9, 10, 1], vec![7]]);
     let carried = after_four::<Numbered10>(&on, 33).await;
     assert_eq!(carried, [vec![6, 10, 10], vec![7]]);
-    // They are not to wait for others.
-    let carried = after_four::<Seconds10>(&on, 15).await;
-    assert_eq!(carried, [[6, 9]]);
-}
-
-/// While it is open, nobody opens another one, so that what anybody appends next comes after these items. It has
-/// room for one item until the others are stored, since a full one would not show that it is open.
-#[bucket_testkit::test]
-async fn with_a_time_the_last_bucket_is_opened_before_the_full_ones(on: Recorded) {
-    let carried = after_four::<Seconds10>(&on, 36).await;
-    assert_eq!(carried, [[6, 9, 10, 10, 1]]);
-}
-
-/// A full bucket takes the number that an open one would need.
-#[bucket_testkit::test]
-async fn with_numbers_buckets_are_inserted_in_order(on: Recorded) {
-    let carried = after_four::<Numbered10>(&on, 36).await;
-    assert_eq!(carried, [[6, 10, 10, 10]]);
+    // Nobody waits for others.
+    assert_eq!(after_four::<Seconds10>(&on, 15).await, [[6, 9]]);
 }
 
 #[bucket_testkit::test]
-async fn a_bucket_of_one_item_is_never_open(on: Recorded) {
-    let carried = after_four::<Seconds1>(&on, 5).await;
-    assert_eq!(carried, [[1; 5]]);
-    let carried = after_four::<Numbered1>(&on, 5).await;
-    assert_eq!(carried, [[1; 5]]);
+async fn buckets_are_inserted_in_the_order_of_their_items(on: Recorded) {
+    // With a time the last bucket is opened before the full ones: while it is open, nobody opens another one, so that
+    // what anybody appends next comes after these items. It has room for one item until the others are stored, since
+    // a full one would not show that it is open.
+    assert_eq!(after_four::<Seconds10>(&on, 36).await, [[6, 9, 10, 10, 1]]);
+    // A full bucket takes the number that an open one would need.
+    assert_eq!(after_four::<Numbered10>(&on, 36).await, [[6, 10, 10, 10]]);
+    // A bucket of one item is never open.
+    assert_eq!(after_four::<Seconds1>(&on, 5).await, [[1; 5]]);
+    assert_eq!(after_four::<Numbered1>(&on, 5).await, [[1; 5]]);
 }
 
 /// The second full bucket would get the id of one that exists. Its items, and those after it, go into
@@ -69,10 +58,8 @@ async fn a_bucket_of_one_item_is_never_open(on: Recorded) {
 async fn g1_g3_after_a_full_bucket_whose_id_is_taken(db: Live) {
     let marks = fresh::<Seconds10>(&db).await;
     let item = |n: i64, second: i64| Seconds10::new(7, n).at(second * 1000);
-    marks
-        .append_many((0..10).map(|n| item(n, 5)))
-        .await
-        .unwrap();
+    let full = (0..10).map(|n| item(n, 5));
+    marks.append_many(full).await.unwrap();
     marks.append(&item(10, 8)).await.unwrap();
     let seconds = [[9; 9], [20; 9], [5; 9], [30; 9]].concat();
     let items = (11..).zip(seconds).map(|(n, second)| item(n, second));

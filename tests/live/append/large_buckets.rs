@@ -7,7 +7,7 @@ use bucket_runtime::{
 use futures_util::{StreamExt, TryStreamExt};
 use rand::Rng;
 
-use crate::support::database::Live;
+use crate::support::database::{Live, items, pages};
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[bucket(collection = "photos", id = "{album}_{#}", capacity = 5)]
@@ -20,18 +20,17 @@ struct Photo {
 
 /// Fills buckets of which some are large enough to be decoded in a task of their own.
 async fn fill(buckets: &Buckets<Photo>, photos: usize) -> Vec<Photo> {
-    let photos: Vec<_> = (0..photos)
-        .map(|n| {
-            let mut random = rand::rng();
-            let most = [10, 10_000][random.random_range(0..2)];
-            Photo {
-                album: "a".into(),
-                n,
-                at: DateTime::from_millis(n as i64),
-                pixels: "x".repeat(random.random_range(0..most)),
-            }
-        })
-        .collect();
+    let photo = |n| {
+        let mut random = rand::rng();
+        let most = [10, 10_000][random.random_range(0..2)];
+        Photo {
+            album: "a".into(),
+            n,
+            at: DateTime::from_millis(n as i64),
+            pixels: "x".repeat(random.random_range(0..most)),
+        }
+    };
+    let photos = Vec::from_iter((0..photos).map(photo));
     buckets.append_many(photos.clone()).await.unwrap();
     photos
 }
@@ -41,16 +40,9 @@ async fn large_and_small_buckets_come_in_order(db: Live) {
     let buckets = Photo::buckets(&db).await.unwrap();
     // More buckets than the 101 documents of the server's first batch.
     let mut expected = fill(&buckets, 1_203).await;
-    let read: Vec<_> = (buckets.items("a").await.unwrap())
-        .try_collect()
-        .await
-        .unwrap();
-    assert!(read == expected, "oldest first");
-    let pages: Vec<_> = (buckets.pages("a").await.unwrap())
-        .try_collect()
-        .await
-        .unwrap();
-    let of_pages: Vec<_> = pages.into_iter().flat_map(|page| page.items).collect();
+    assert!(items(&buckets, "a").await == expected, "oldest first");
+    let pages = pages(&buckets, "a").await.into_iter();
+    let of_pages = Vec::from_iter(pages.flat_map(|page| page.items));
     assert!(of_pages == expected, "by pages");
 
     let mut client = db.client().start_session().await.unwrap();
@@ -83,11 +75,8 @@ async fn a_bucket_that_cannot_be_read_comes_after_those_before_it(db: Live) {
                 Err(error) => break error,
             }
         };
-        assert!(
-            read == expected[..unreadable * 5],
-            "{unreadable}: {}",
-            read.len()
-        );
+        let of_earlier = &expected[..unreadable * 5];
+        assert!(read == of_earlier, "{unreadable}: {}", read.len());
         assert!(error.is_deserialize(), "{error}");
         assert!(error.to_string().contains(&id), "{error}");
         assert!(items.next().await.is_none(), "{error}");

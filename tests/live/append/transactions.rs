@@ -1,7 +1,7 @@
 //! Transactions: all or nothing, and whoever loses a race can run again.
 
 use bucket_runtime::mongodb::{
-    Collection, Database,
+    Database,
     bson::{Document, doc},
     error::TRANSIENT_TRANSACTION_ERROR,
 };
@@ -14,46 +14,67 @@ use crate::{
     },
 };
 
-async fn aborted<T: Tick>(db: &Database) {
+/// Into the open bucket, into further buckets at the same moment, and into the first bucket of a key: aborted, then
+/// committed.
+async fn all_or_nothing<T: Tick>(db: &Database, expected: [&str; 6]) {
     let (steps, mut session) = opened::<T>(db).await;
+    // The ids of a neighbouring key end the same way.
+    steps.append(&T::new(15, 0)).await.unwrap();
     for n in 0..5 {
         steps.append(&T::new(5, n)).await.unwrap();
     }
     let before = documents(steps.collection()).await;
-    session.start_transaction().await.unwrap();
-    for n in 5..10 {
-        // Into the open bucket, into further buckets, and into the first bucket of a key.
-        append_in(&mut session, &steps, 5, n).await.unwrap();
-        append_in(&mut session, &steps, 6, n).await.unwrap();
+    for commit in [false, true] {
+        session.start_transaction().await.unwrap();
+        for n in 5..10 {
+            append_in(&mut session, &steps, 5, n).await.unwrap();
+            append_in(&mut session, &steps, 6, n).await.unwrap();
+        }
+        assert_eq!(steps.count(&5).session(&mut session).await.unwrap(), 10);
+        assert_eq!(steps.count(&6).session(&mut session).await.unwrap(), 5);
+        let meanwhile = documents(steps.collection()).await;
+        assert_eq!(meanwhile, before, "seen before the commit");
+        if commit {
+            session.commit_transaction().await.unwrap();
+        } else {
+            session.abort_transaction().await.unwrap();
+            assert_eq!(documents(steps.collection()).await, before);
+        }
     }
-    assert_eq!(steps.count(&5).session(&mut session).await.unwrap(), 10);
-    assert_eq!(steps.count(&6).session(&mut session).await.unwrap(), 5);
-    assert_eq!(
-        documents(steps.collection()).await,
-        before,
-        "seen before the commit"
-    );
-    session.abort_transaction().await.unwrap();
-    assert_eq!(documents(steps.collection()).await, before);
-    steps.append(&T::new(6, 0)).await.unwrap();
-    assert_eq!(read(&steps, 6).await, [0]);
+    assert_eq!(ids(&steps).await[1..], expected);
+    assert_eq!(read(&steps, 5).await, Vec::from_iter(0..10));
+    assert_eq!(read(&steps, 6).await, Vec::from_iter(5..10));
+    dense_buckets(&steps).await;
 }
 
 #[bucket_testkit::test]
-async fn an_aborted_transaction_leaves_nothing(db: Live) {
-    aborted::<Seconds3>(&db).await;
-    aborted::<Numbered3>(&db).await;
+async fn an_aborted_transaction_leaves_nothing_and_a_committed_one_opens_further_buckets(db: Live) {
+    let suffixed = [
+        "5_1698335223",
+        "5_1698335223_000001",
+        "5_1698335223_000002",
+        "5_1698335223_000003",
+        "6_1698335223",
+        "6_1698335223_000001",
+    ];
+    all_or_nothing::<Seconds3>(&db, suffixed).await;
+    let numbered = [
+        "5_0000000000",
+        "5_0000000001",
+        "5_0000000002",
+        "5_0000000003",
+        "6_0000000000",
+        "6_0000000001",
+    ];
+    all_or_nothing::<Numbered3>(&db, numbered).await;
 }
 
 #[bucket_testkit::test]
 async fn a_committed_transaction_stores_all_or_nothing(db: Live) {
     let (steps, mut session) = opened::<Seconds3>(&db).await;
-    let own: Collection<Document> = client(&steps)
-        .database(&steps.collection().namespace().db)
-        .collection("own");
-    own.insert_one(doc! { "_id": "balance", "sum": 0 })
-        .await
-        .unwrap();
+    let own = db.collection::<Document>("own");
+    let balance = doc! { "_id": "balance", "sum": 0 };
+    own.insert_one(balance).await.unwrap();
     let (five, six) = (Seconds3::new(5, 1), Seconds3::new(6, 2));
     // The driver's shorter way, with an asynchronous closure.
     (session.start_transaction())
@@ -68,43 +89,9 @@ async fn a_committed_transaction_stores_all_or_nothing(db: Live) {
         })
         .await
         .unwrap();
-    assert_eq!(
-        (read(&steps, 5).await, read(&steps, 6).await),
-        (vec![1], vec![2])
-    );
+    assert_eq!(read(&steps, 5).await, [1]);
+    assert_eq!(read(&steps, 6).await, [2]);
     assert_eq!(documents(&own).await, [doc! { "_id": "balance", "sum": 2 }]);
-}
-
-async fn further_buckets<T: Tick>(db: &Database, expected: [&str; 4]) {
-    let (steps, mut session) = opened::<T>(db).await;
-    // A neighbouring key whose ids end the same way.
-    steps.append(&T::new(15, 0)).await.unwrap();
-    session.start_transaction().await.unwrap();
-    for n in 0..10 {
-        append_in(&mut session, &steps, 5, n).await.unwrap();
-    }
-    session.commit_transaction().await.unwrap();
-    assert_eq!(ids(&steps).await[1..], expected);
-    assert_eq!(read(&steps, 5).await, (0..10).collect::<Vec<_>>());
-    dense_buckets(&steps).await;
-}
-
-#[bucket_testkit::test]
-async fn a_transaction_opens_further_buckets_at_the_same_moment(db: Live) {
-    let suffixed = [
-        "5_1698335223",
-        "5_1698335223_000001",
-        "5_1698335223_000002",
-        "5_1698335223_000003",
-    ];
-    further_buckets::<Seconds3>(&db, suffixed).await;
-    let numbered = [
-        "5_0000000000",
-        "5_0000000001",
-        "5_0000000002",
-        "5_0000000003",
-    ];
-    further_buckets::<Numbered3>(&db, numbered).await;
 }
 
 /// The driver's label tells the loser of a race that it lost, and the error that its item is not
@@ -121,10 +108,9 @@ async fn loser<T: Tick>(db: &Database, began_first: bool) {
         winner.commit_transaction().await.unwrap();
     }
     let error = append_in(&mut loser, &steps, 5, 1).await.unwrap_err();
-    let labelled = error
-        .driver()
-        .is_some_and(|e| e.contains_label(TRANSIENT_TRANSACTION_ERROR));
-    assert!(labelled && !error.is_maybe_stored(), "{error}");
+    let driver = error.driver().expect("the driver's error");
+    let may_run_again = driver.contains_label(TRANSIENT_TRANSACTION_ERROR);
+    assert!(may_run_again && !error.is_maybe_stored(), "{error}");
     assert_eq!(error.key(), Some("\"5\""));
     if !began_first {
         winner.commit_transaction().await.unwrap();

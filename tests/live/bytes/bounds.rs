@@ -8,11 +8,10 @@ use bucket_runtime::{
     Bucket, Buckets,
     mongodb::{
         Database,
-        bson::{DateTime, Document, doc},
+        bson::{Bson, DateTime, Document, doc},
     },
 };
 use futures_util::{TryStreamExt, future::try_join_all};
-use rand::Rng;
 
 use crate::support::{
     database::{Live, documents, fresh, items, number},
@@ -71,16 +70,15 @@ items! {
     LargeSeconds "bytes_large_seconds" "{key}_{at}" 10 5000000
 }
 
-/// Most items are small, some nearly fill a bucket.
-fn bytes(most: usize) -> usize {
-    let mut random = rand::rng();
-    let most = [1, most / 50, most / 8, most][random.random_range(0..4)];
-    random.random_range(1..=most.max(1))
-}
-
-/// The most bytes of text for an item: a little below the limit that the error states.
-fn most<T: Bucket>() -> usize {
-    T::SPEC.max_bytes as usize - 500
+/// Items of a writer for a number of keys. Most are small, some nearly fill a bucket.
+fn random_items<T: Item>(keys: i64, writer: i64, number: i64) -> Vec<T> {
+    // A little below the limit that the error states.
+    let most = T::SPEC.max_bytes as usize - 500;
+    let item = |n: i64| {
+        let most = [1, most / 50, most / 8, most][rand::random_range(0..4)];
+        T::new(n % keys, writer, n, rand::random_range(1..=most))
+    };
+    (0..number).map(item).collect()
 }
 
 /// The documents as they are stored, by key. It checks the bound, G2 and G3 first.
@@ -101,19 +99,16 @@ async fn bounded<T: Bucket>(buckets: &Buckets<T>) -> BTreeMap<i64, Vec<Document>
         if let Some(sealed) = bucket.get("sealed") {
             assert_eq!(Some(sealed), bucket.get("_id"));
         }
-        by_key
-            .entry(number(bucket.get("key")))
-            .or_default()
-            .push(bucket);
+        let of_key = by_key.entry(number(bucket.get("key"))).or_default();
+        of_key.push(bucket);
     }
     for buckets in by_key.values() {
         let mut open = BTreeMap::<_, usize>::new();
         for bucket in buckets {
             let takes_more = number(bucket.get(spec.count)) < i64::from(spec.capacity);
             if takes_more && !bucket.contains_key("sealed") {
-                *open
-                    .entry(bucket.get("window").map(ToString::to_string))
-                    .or_default() += 1;
+                let window = bucket.get("window").map(ToString::to_string);
+                *open.entry(window).or_default() += 1;
             }
         }
         assert!(open.values().all(|open| *open == 1), "G3: {open:?}");
@@ -143,12 +138,9 @@ async fn mixed<T: Item>(db: &Database, each: i64) {
         let buckets = buckets.clone();
         let client = db.client().clone();
         async move {
-            let all: Vec<_> = (0..each)
-                .map(|n| T::new(n % 2, writer, n, bytes(most::<T>())))
-                .collect();
+            let all = random_items::<T>(2, writer, each);
             for part in all.chunks(each as usize / 5) {
-                let way = rand::rng().random_range(0..4);
-                match way {
+                match rand::random_range(0..4) {
                     0 => {
                         for item in part {
                             buckets.append(item).await.unwrap();
@@ -173,11 +165,8 @@ async fn mixed<T: Item>(db: &Database, each: i64) {
             all
         }
     });
-    let tasks = Vec::from_iter(writers.map(tokio::spawn));
-    let mut sent = Vec::new();
-    for task in tasks {
-        sent.extend(task.await.unwrap());
-    }
+    let sent = try_join_all(writers.map(tokio::spawn)).await.unwrap();
+    let sent = sent.concat();
     bounded(&buckets).await;
     for key in 0..2 {
         let of_key = sent.iter().filter(|item| item.place().1 % 2 == key);
@@ -208,9 +197,7 @@ mixed! {
 /// for other items.
 async fn dense<T: Item>(db: &Database, in_bulk: bool) {
     let buckets = fresh::<T>(db).await;
-    let all: Vec<_> = (0..150)
-        .map(|n| T::new(1, 0, n, bytes(most::<T>())))
-        .collect();
+    let all = random_items::<T>(1, 0, 150);
     if in_bulk {
         buckets.append_many(all.clone()).await.unwrap();
     } else {
@@ -218,27 +205,19 @@ async fn dense<T: Item>(db: &Database, in_bulk: bool) {
             buckets.append(item).await.unwrap();
         }
     }
-    let of_key = bounded(&buckets).await.remove(&1).unwrap();
+    let of_key = bounded(&buckets).await.remove(&0).unwrap();
+    let text = |item: &Bson| item.as_document().unwrap().get_str("text").unwrap().len();
     for pair in of_key.windows(2) {
-        let items = |bucket: &Document| bucket.get_array("items").unwrap().clone();
-        let next = items(&pair[1]).swap_remove(0);
-        let text = next.as_document().unwrap().get_str("text").unwrap().len() as i64;
-        let here: i64 = items(&pair[0])
-            .iter()
-            .map(|item| item.as_document().unwrap().get_str("text").unwrap().len() as i64)
-            .sum();
-        let full = number(pair[0].get("count")) == i64::from(T::SPEC.capacity);
-        let most = i64::from(T::SPEC.max_bytes);
+        let [here, next] = [0, 1].map(|nth| pair[nth].get_array("items").unwrap());
+        let is_full = here.len() == T::SPEC.capacity as usize;
+        let (here, next) = (here.iter().map(text).sum::<usize>(), text(&next[0]));
+        let most = T::SPEC.max_bytes as usize;
         // Allow for the names and the bucket's other fields, which take less than a kilobyte.
-        assert!(
-            full || here + text > most * 3 / 4 - 1500,
-            "{here} and {text} of {most}"
-        );
+        let is_dense = is_full || here + next > most * 3 / 4 - 1500;
+        assert!(is_dense, "{here} and {next} of {most}");
     }
-    assert!(
-        items(&buckets, &1).await == all,
-        "not in the order of the appends"
-    );
+    let is_in_order = items(&buckets, &0).await == all;
+    assert!(is_in_order, "not in the order of the appends");
 }
 
 #[bucket_testkit::test]
@@ -253,10 +232,8 @@ async fn a_bucket_is_sealed_for_an_item_that_has_no_room(db: Live) {
 #[bucket_testkit::test]
 async fn an_item_that_never_fits_is_refused_with_its_size_and_the_others_are_stored(db: Live) {
     let buckets = Numbered::buckets(&db).await.unwrap();
-    let error = buckets
-        .append(&Numbered::new(1, 0, 0, 2500))
-        .await
-        .unwrap_err();
+    let append = async |n, bytes| buckets.append(&Numbered::new(1, 0, n, bytes)).await;
+    let error = append(0, 2500).await.unwrap_err();
     assert!(error.is_too_large() && !error.is_maybe_stored(), "{error}");
     let text = error.to_string();
     assert!(text.contains("max_bytes = 2500"), "{text}");
@@ -270,32 +247,20 @@ async fn an_item_that_never_fits_is_refused_with_its_size_and_the_others_are_sto
 
     // The text of the error is true, to the byte.
     let fits = 2500 - (takes - most);
-    buckets.append(&Numbered::new(1, 0, 1, fits)).await.unwrap();
-    let error = buckets
-        .append(&Numbered::new(1, 0, 2, fits + 1))
-        .await
-        .unwrap_err();
+    append(1, fits).await.unwrap();
+    let error = append(2, fits + 1).await.unwrap_err();
     assert!(error.is_too_large(), "{error}");
 
-    let many = [10, 3000, fits, 2501, 20].into_iter().zip(3_i64..);
-    let many: Vec<_> = many
-        .map(|(bytes, n)| Numbered::new(1, 0, n, bytes))
-        .collect();
-    let error = buckets.append_many(many.clone()).await.unwrap_err();
-    let failed = Vec::from_iter(error.failed().iter().map(|failed| failed.item.n));
-    assert_eq!(failed, [4, 6]);
-    assert!(
-        error
-            .failed()
-            .iter()
-            .all(|failed| failed.error.is_too_large())
-    );
+    let many = [10, 3000, fits, 2501, 20].into_iter().zip(3..);
+    let many = many.map(|(bytes, n)| Numbered::new(1, 0, n, bytes));
+    let error = buckets.append_many(Vec::from_iter(many)).await.unwrap_err();
+    let failed = error.failed().iter();
+    let failed = failed.map(|failed| (failed.item.n, failed.error.is_too_large()));
+    assert_eq!(Vec::from_iter(failed), [(4, true), (6, true)]);
     bounded(&buckets).await;
     let stored = items(&buckets, &1).await;
-    assert_eq!(
-        Vec::from_iter(stored.iter().map(|item| item.n)),
-        [1, 3, 5, 7]
-    );
+    let stored = stored.iter().map(|item| item.n);
+    assert_eq!(Vec::from_iter(stored), [1, 3, 5, 7]);
 }
 
 /// In a transaction the server must refuse nothing along the way.
@@ -330,9 +295,7 @@ async fn imported_buckets_keep_within_their_bytes(db: Live) {
     async fn imported<T: Item>(db: &Database) {
         let flat = db.collection::<Document>("flat");
         flat.drop().await.unwrap();
-        let all: Vec<_> = (0..200)
-            .map(|n| T::new(n % 3, 0, n, bytes(most::<T>())))
-            .collect();
+        let all = random_items::<T>(3, 0, 200);
         let document = |item: &T| {
             let (writer, n) = item.place();
             let at = DateTime::from_millis(1_698_335_223_000 + n * 300);

@@ -13,16 +13,14 @@ use std::{
     time::Duration,
 };
 
-use bucket_ops::Ops;
 use bucket_runtime::{Bucket, Buckets, Filter, mongodb::Database};
 use rand::Rng;
 use tokio::time::timeout;
 
 use crate::support::{
+    assert_sound,
     database::{Live, documents, items},
-    notes::{
-        DyingSum, Note, NumberedSum, Seconds, checked, checked_documents, created, for_all_notes,
-    },
+    notes::{Note, NumberedSum, checked, checked_documents, created, for_all_notes},
     tasks::JoinSet,
 };
 
@@ -63,142 +61,81 @@ fn remove(stored: &mut Stored, owner: Option<i64>, value: i32) -> u64 {
     removed
 }
 
-async fn as_in_a_vec<T: Note>(db: &Database) {
-    let (notes, mut stored) = filled::<T>(db, 31).await;
-    let up = |by| move |note: &mut T| *note.value() += by;
-
-    let changed = notes
-        .update_items(&0, T::value_is(3), up(10))
-        .await
-        .unwrap();
-    assert_eq!(changed, update(&mut stored, Some(0), 3, 10));
-    assert_eq!(checked(&notes).await, stored);
-
-    let removed = notes.remove_items(&1, T::value_is(2)).await.unwrap();
-    assert_eq!(removed, remove(&mut stored, Some(1), 2));
-    assert_eq!(checked(&notes).await, stored);
-
-    let changed = notes
-        .update_all_items(T::value_is(4), up(-3))
-        .await
-        .unwrap();
-    assert_eq!(changed, update(&mut stored, None, 4, -3));
+#[bucket_testkit::test]
+async fn a_call_tells_what_it_does_and_changes_nothing_where_nothing_matches(db: Live) {
+    let (notes, mut stored) = filled::<NumberedSum>(&db, 31).await;
+    let up = |by| move |note: &mut NumberedSum| *note.value() += by;
+    let no_match = || NumberedSum::value_is(99);
+    let changed = [
+        notes.update_items(&0, no_match(), up(1)).await,
+        notes.update_items(&7, Filter::default(), up(1)).await,
+        notes.update_all_items(Filter::default(), up(0)).await,
+        notes.remove_all_items(no_match()).await,
+    ];
+    assert_eq!(changed.map(Result::unwrap), [0; 4]);
     assert_eq!(checked(&notes).await, stored);
 
     // Some buckets of each key become empty.
-    let all = T::value_is(1).or(T::value_is(0));
+    let some = NumberedSum::value_is(1).or(NumberedSum::value_is(0));
     let mut seen = Vec::new();
-    let removed = notes
-        .remove_all_items(all)
-        .on_progress(|at| seen.push((at.buckets, at.items)));
-    let removed = removed.await.unwrap();
-    assert_eq!(
-        removed,
-        remove(&mut stored, None, 1) + remove(&mut stored, None, 0)
-    );
+    let removal = notes.remove_all_items(some);
+    let removal = removal.on_progress(|at| seen.push((at.buckets, at.items)));
+    let removed = removal.await.unwrap();
+    let expected = remove(&mut stored, None, 1) + remove(&mut stored, None, 0);
+    assert_eq!(removed, expected);
     assert_eq!(checked(&notes).await, stored);
     assert_eq!(seen.last().map(|(_, items)| *items), Some(removed));
-    assert!(
-        seen.windows(2).all(|pair| pair[0].0 + 1 == pair[1].0),
-        "{seen:?}"
-    );
-
-    // Nothing matches, or nothing changes.
-    let changed = [
-        notes.update_items(&0, T::value_is(99), up(1)).await,
-        notes.update_items(&7, Filter::default(), up(1)).await,
-        notes.update_all_items(Filter::default(), up(0)).await,
-    ];
-    assert_eq!(changed.map(Result::unwrap), [0; 3]);
-    assert_eq!(notes.remove_all_items(T::value_is(99)).await.unwrap(), 0);
-    assert_eq!(checked(&notes).await, stored);
+    let mut buckets = seen.windows(2);
+    assert!(buckets.all(|pair| pair[0].0 + 1 == pair[1].0), "{seen:?}");
 
     // Later items come after those that are left.
-    for n in 31..36 {
-        notes.append(&T::new(0, n, 7)).await.unwrap();
-        stored.entry(0).or_default().push((n, 7));
-    }
+    notes.append(&NumberedSum::new(0, 31, 7)).await.unwrap();
+    stored.entry(0).or_default().push((31, 7));
     assert_eq!(checked(&notes).await, stored);
-
-    let all: usize = stored.values().map(Vec::len).sum();
-    let removed = notes.remove_all_items(Filter::default()).await.unwrap();
-    assert_eq!(removed, all as u64);
-    assert_eq!(checked(&notes).await, Stored::new());
-    let problems = Ops::<T>::in_collection(notes.collection().clone())
-        .verify()
-        .await;
-    assert_eq!(problems.unwrap().problems, []);
+    assert_sound(&notes).await;
 }
 
-#[bucket_testkit::test]
-async fn all_matches_are_edited_and_removed(db: Live) {
-    for_all_notes!(as_in_a_vec(&db));
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "wide", id = "{owner}_{#}", capacity = 40)]
+struct Wide {
+    owner: i64,
+    n: i32,
+    #[bucket(sum, min, max)]
+    value: i32,
+    text: String,
 }
 
-macro_rules! wide {
-    ($($name:ident($($kept:tt)*))+) => {$(
-        #[derive(Debug, Clone, PartialEq, Bucket)]
-        #[bucket(collection = "wide", id = "{owner}_{#}", capacity = 40)]
-        struct $name {
-            owner: i64,
-            n: i32,
-            $($kept)*
-            value: i32,
-            text: String,
-        }
-
-        impl $name {
-            /// Takes any of the items of a bucket at once: first, last, next to each other, alone.
-            async fn any_subset(db: &Database) {
-                let _ = db.collection::<Self>("wide").drop().await;
-                let all = Self::buckets(db).await.unwrap();
-                let mut model = Vec::from_iter((0..100).map(|n| Self {
-                    owner: 1,
-                    n,
-                    value: 0,
-                    text: "x".repeat(n as usize % 7),
-                }));
-                all.append_many(model.clone()).await.unwrap();
-                for round in 1..=25 {
-                    let chosen = |n: &i32| rand::rng().random_bool(if n % 2 == 0 { 0.7 } else { 0.1 });
-                    let chosen = Vec::from_iter((0..100).filter(chosen));
-                    let filter = Self::FIELDS.n.is_in(chosen.clone());
-                    let changed = all.update_items(&1, filter, |item| {
-                        item.value += round;
-                        item.text = "y".repeat(round as usize);
-                    });
-                    let changed = changed.await.unwrap();
-                    let mut expected = 0;
-                    for item in model.iter_mut().filter(|item| chosen.contains(&item.n)) {
-                        item.value += round;
-                        item.text = "y".repeat(round as usize);
-                        expected += 1;
-                    }
-                    assert_eq!(changed, expected);
-                    let gone = Vec::from_iter((0..3).map(|_| rand::rng().random_range(0..100)));
-                    let filter = Self::FIELDS.n.is_in(gone.clone());
-                    let removed = all.remove_all_items(filter).await.unwrap();
-                    let before = model.len();
-                    model.retain(|item| !gone.contains(&item.n));
-                    assert_eq!(removed, (before - model.len()) as u64);
-                    assert_eq!(items(&all, &1).await, model);
-                }
-                let problems = Ops::<Self>::in_collection(all.collection().clone()).verify().await;
-                assert_eq!(problems.unwrap().problems, []);
-            }
-        }
-    )+};
-}
-
-wide! {
-    Wide()
-    WideSum(#[bucket(sum, min, max)])
-}
-
+/// Any of the items of a bucket at once: first, last, next to each other, alone.
 #[bucket_testkit::test]
 async fn any_items_of_a_bucket_are_changed_by_one_update(db: Live) {
-    Wide::any_subset(&db).await;
-    WideSum::any_subset(&db).await;
+    let all = Wide::buckets(&db).await.unwrap();
+    let mut model = Vec::from_iter((0..100).map(|n| Wide {
+        owner: 1,
+        n,
+        value: 0,
+        text: "x".repeat(n as usize % 7),
+    }));
+    all.append_many(model.clone()).await.unwrap();
+    for round in 1..=25 {
+        let change = |item: &mut Wide| {
+            item.value += round;
+            item.text = "y".repeat(round as usize);
+        };
+        let chosen = |n: &i32| rand::random_bool(if n % 2 == 0 { 0.7 } else { 0.1 });
+        let chosen = Vec::from_iter((0..100).filter(chosen));
+        let filter = Wide::FIELDS.n.is_in(chosen.clone());
+        let changed = all.update_items(&1, filter, change).await.unwrap();
+        let expected = model.iter_mut().filter(|item| chosen.contains(&item.n));
+        assert_eq!(changed, expected.map(change).count() as u64);
+        let gone = [0; 3].map(|_| rand::random_range(0..100));
+        let filter = Wide::FIELDS.n.is_in(gone);
+        let removed = all.remove_all_items(filter).await.unwrap();
+        let before = model.len();
+        model.retain(|item| !gone.contains(&item.n));
+        assert_eq!(removed, (before - model.len()) as u64);
+        assert_eq!(items(&all, &1).await, model);
+    }
+    assert_sound(&all).await;
 }
 
 /// Each item is appended with 5, raised to 6 once, and removed once, by whoever is first.
@@ -215,17 +152,17 @@ async fn beside_writers<T: Note>(db: &Database) {
             loop {
                 let is_last = done.load(Ordering::Relaxed);
                 let owner = sweep % 2;
-                raised += match sweep {
-                    0 => notes.update_all_items(T::value_is(5), up).await.unwrap(),
-                    _ => notes
-                        .update_items(&owner, T::value_is(5), up)
-                        .await
-                        .unwrap(),
+                let (five, six) = (T::value_is(5), T::value_is(6));
+                let done = match sweep {
+                    0 => notes.update_all_items(five, up).await,
+                    _ => notes.update_items(&owner, five, up).await,
                 };
-                removed += match sweep {
-                    1 => notes.remove_all_items(T::value_is(6)).await.unwrap(),
-                    _ => notes.remove_items(&owner, T::value_is(6)).await.unwrap(),
+                raised += done.unwrap();
+                let done = match sweep {
+                    1 => notes.remove_all_items(six).await,
+                    _ => notes.remove_items(&owner, six).await,
                 };
+                removed += done.unwrap();
                 if is_last {
                     return (raised, removed);
                 }
@@ -237,11 +174,11 @@ async fn beside_writers<T: Note>(db: &Database) {
     }
     done.store(true, Ordering::Relaxed);
     let counts = sweeps.join_all().await;
-    let (raised, removed) = counts
-        .into_iter()
-        .fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
     assert_eq!(checked(&notes).await, Stored::new());
-    assert_eq!((raised, removed), (ITEMS as u64, ITEMS as u64));
+    let (raised, removed): (Vec<u64>, Vec<u64>) = counts.into_iter().unzip();
+    for told in [raised, removed] {
+        assert_eq!(told.iter().sum::<u64>(), ITEMS as u64, "{told:?}");
+    }
 }
 
 #[bucket_testkit::test(multi_thread)]
@@ -272,7 +209,5 @@ async fn dropped<T: Note>(db: &Database) {
 
 #[bucket_testkit::test(multi_thread)]
 async fn g6_calls_dropped_at_any_point_change_whole_buckets(db: Live) {
-    dropped::<Seconds>(&db).await;
-    dropped::<NumberedSum>(&db).await;
-    dropped::<DyingSum>(&db).await;
+    for_all_notes!(dropped(&db));
 }

@@ -110,10 +110,8 @@ async fn payloads_that_look_like_extended_json_are_edited_and_removed(db: Live) 
     let changed = notes.update_all_items(Default::default(), |note| note.n += 100);
     assert_eq!(changed.await.unwrap(), count as u64);
     let buckets = stored(&db, "raw_notes").await;
-    let found: Vec<Bson> = buckets
-        .iter()
-        .flat_map(|it| elements(it, "items"))
-        .collect();
+    let found = buckets.iter().flat_map(|it| elements(it, "items"));
+    let found = Vec::from_iter(found);
     let model: Vec<Bson> = (100..)
         .zip(payloads())
         .map(|(n, payload)| doc! { "n": n, "payload": payload }.into())
@@ -156,10 +154,8 @@ async fn neighbours_with_a_name_twice_keep_their_bytes(db: Live) {
     // The edit and the removal of a neighbour compare the whole array.
     let edited = sums.update_item(&1, Summed::FIELDS.n.eq(0), |item| item.n = 7);
     assert_eq!(edited.await.unwrap().unwrap().n, 7);
-    sums.remove_item(&1, Summed::FIELDS.n.eq(2))
-        .await
-        .unwrap()
-        .unwrap();
+    let removed = sums.remove_item(&1, Summed::FIELDS.n.eq(2)).await;
+    assert!(removed.unwrap().is_some());
     assert_eq!(middle(&stored(&db, "raw_sums").await[0]), middle(&twice));
     // Its own edit would lose one of the two.
     let own = sums.update_item(&1, Summed::FIELDS.n.eq(1), |item| item.n = 9);
@@ -174,20 +170,16 @@ async fn a_foreign_document_is_passed_over(db: Live) {
     append(&db, vec![doc! {}.into(); 12], |_| 5).await;
     let notes = Note::buckets(&db).await.unwrap();
     let raw = db.collection::<Document>("raw_notes");
-    raw.insert_one(doc! { "_id": "0", "items": [1] })
-        .await
-        .unwrap();
+    let foreign = doc! { "_id": "0", "items": [1] };
+    raw.insert_one(foreign).await.unwrap();
     let changed = notes.update_all_items(Default::default(), |note| note.n += 1);
-    let error = changed.await.unwrap_err();
-    assert!(error.error().is_deserialize(), "{error}");
-    assert!(error.to_string().contains("\"0\""), "{error}");
-    assert_eq!(error.so_far().items, 12);
-    let removed = notes
-        .remove_all_items(Default::default())
-        .await
-        .unwrap_err();
-    assert!(removed.error().is_deserialize(), "{removed}");
-    assert_eq!(removed.so_far().items, 12);
+    let changed = changed.await;
+    let removed = notes.remove_all_items(Default::default()).await;
+    for error in [changed, removed].map(Result::unwrap_err) {
+        assert!(error.error().is_deserialize(), "{error}");
+        assert!(error.to_string().contains("\"0\""), "{error}");
+        assert_eq!(error.so_far().items, 12);
+    }
     assert_eq!(raw.count_documents(doc! { "_id": "0" }).await.unwrap(), 1);
 }
 
@@ -225,9 +217,7 @@ async fn payloads_stay_as_they_are_when_a_parent_is_split(db: Live) {
     assert_eq!(repaired.repaired, [(ProblemKind::TooLarge, 1)].into());
     let kept = elements(&stored(&db, "raw_books").await[0], "buyers");
     let extras = stored(&db, books.extras_collection().name()).await;
-    let moved = extras
-        .iter()
-        .flat_map(|page| elements(page, "buyers_extra"));
+    let moved = extras.iter().flat_map(|it| elements(it, "buyers_extra"));
     assert_eq!(Vec::from_iter(kept.into_iter().chain(moved)), payloads());
 }
 
@@ -266,35 +256,4 @@ async fn payloads_leave_and_come_back_byte_for_byte(db: Live) {
         all.collect()
     };
     assert_eq!(of(&stored(&db, "raw_notes").await), of(&before));
-}
-
-#[bucket_testkit::test]
-async fn a_name_twice_is_exported_and_its_line_is_listed(db: Live) {
-    append(&db, vec![doc! { "b": 1, "q": 2 }.into(); 2], i64::from).await;
-    let notes = Note::buckets(&db).await.unwrap();
-    let [first, second] = &stored(&db, "raw_notes").await[..] else {
-        panic!("there are two buckets");
-    };
-    let mut bytes = first.clone().into_bytes();
-    let at = bytes.windows(3).position(|it| it == b"\x10q\0").unwrap();
-    bytes[at + 1] = b'b';
-    let twice = RawDocumentBuf::from_bytes(bytes).unwrap();
-    let raw = db.collection::<RawDocumentBuf>("raw_notes");
-    let id = doc! { "_id": first.get_str("_id").unwrap() };
-    raw.replace_one(id, &twice).await.unwrap();
-    let lines = ops(&notes).export_all().await.unwrap();
-    let lines: Vec<String> = lines.try_collect().await.unwrap();
-    assert_eq!(lines.len(), 2);
-
-    raw.delete_many(doc! {}).await.unwrap();
-    let imported = ops(&notes).import(lines_of(&lines)).await.unwrap();
-    let [refused] = &imported.refused[..] else {
-        panic!("{imported:?}");
-    };
-    let text = refused.to_string();
-    assert!(
-        text.starts_with("line 1: ") && text.contains("a name twice"),
-        "{text}"
-    );
-    assert_eq!(stored(&db, "raw_notes").await, std::slice::from_ref(second));
 }

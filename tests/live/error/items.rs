@@ -3,44 +3,10 @@
 use bucket_runtime::{Bucket, Error};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{
-    error::stored::{Numbered, Text, numbered, text},
-    support::database::{Live, documents, items},
+use crate::support::{
+    assert_refused,
+    database::{Live, documents},
 };
-
-const MB: usize = 1024 * 1024;
-
-fn assert_too_large(error: &Error) {
-    assert!(error.is_too_large(), "{error}");
-    assert!(!error.is_maybe_stored(), "{error}");
-    assert_eq!(error.key(), Some("\"big\""));
-}
-
-/// 16 MB fit into no document, and 50 MB into no message.
-#[bucket_testkit::test]
-async fn an_item_that_no_document_can_hold_is_too_large(db: Live) {
-    let texts = Text::buckets(&db).await.unwrap();
-    let numbers = Numbered::buckets(&db).await.unwrap();
-    for bytes in [16 * MB, 50 * MB] {
-        for begun in [false, true] {
-            if begun {
-                texts.append(&text("big", 1)).await.unwrap();
-                numbers.append(&numbered("big", 1)).await.unwrap();
-            }
-            let stored = async || {
-                let texts = documents(texts.collection()).await;
-                (texts, documents(numbers.collection()).await)
-            };
-            let before = stored().await;
-            assert_too_large(&texts.append(&text("big", bytes)).await.unwrap_err());
-            assert_too_large(&numbers.append(&numbered("big", bytes)).await.unwrap_err());
-            assert!(before == stored().await, "documents changed");
-        }
-    }
-    // The connection still works.
-    texts.append(&text("big", 2)).await.unwrap();
-    assert_eq!(items(&texts, "big").await.last(), Some(&text("big", 2)));
-}
 
 /// A value that serialises itself, or does not.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,6 +41,17 @@ pub(crate) struct Valued {
     pub(crate) value: Value,
 }
 
+impl Valued {
+    /// A hundred items of seven keys.
+    pub(crate) fn all(value: impl Fn(i64) -> Value) -> Vec<Self> {
+        let valued = |n| Self {
+            k: n % 7,
+            value: value(n),
+        };
+        (0..100).map(valued).collect()
+    }
+}
+
 #[bucket_testkit::test]
 async fn an_item_that_is_no_bson_is_refused_before_it_is_sent(db: Live) {
     let values = Valued::buckets(&db).await.unwrap();
@@ -85,10 +62,7 @@ async fn an_item_that_is_no_bson_is_refused_before_it_is_sent(db: Live) {
     ] {
         let valued = Valued { k: 1, value };
         let error = values.append(&valued).await.unwrap_err();
-        assert!(
-            error.is_serialize() && !error.is_maybe_stored(),
-            "{valued:?}: {error}"
-        );
+        assert_refused(&error, Error::is_serialize);
         assert_eq!(error.key(), Some("\"1\""));
         let said = error.to_string().contains("the value does not want to");
         assert!(said || valued.value != Value::Fails, "{error}");

@@ -3,13 +3,8 @@
 
 use bucket_ops::{Ops, OutlierOps};
 use bucket_runtime::{
-    Bucket, Buckets, Outlier,
-    mongodb::{
-        Client,
-        bson::{Document, doc},
-        error::Error as DriverError,
-        options::ClientOptions,
-    },
+    Bucket, Buckets, Error, Outlier,
+    mongodb::{Client, bson::Document, error::Error as DriverError, options::ClientOptions},
 };
 use bucket_testkit::{
     Fate::{self, CutAfter, CutBefore},
@@ -21,6 +16,7 @@ use crate::{
         Mark, NOON, Numbered10, Seconds10, assert_stored, at_rest, together,
     },
     support::{
+        assert_refused, assert_sound,
         database::{fresh, listening},
         ops,
         zoo::ticks::{self, Seconds3, Tick},
@@ -41,10 +37,8 @@ fn items<T: Mark>(keys: i64, first: i64) -> impl Iterator<Item = T> {
 
 async fn works<T: Mark>(uri: &str) {
     let (options, record) = listening(ClientOptions::parse(uri).await.unwrap());
-    let db = Client::with_options(options)
-        .unwrap()
-        .database("standalone");
-    let marks = fresh::<T>(&db).await;
+    let client = Client::with_options(options).unwrap();
+    let marks = fresh::<T>(&client.database("standalone")).await;
     let mut all = Vec::new();
     for (first, keys) in [(0, 1), (100, 100), (200, 7)] {
         for result in together(&marks, items::<T>(keys, first)).await {
@@ -86,21 +80,14 @@ async fn cut<T: Mark>(uri: &str, fate: Fate) {
     }
     proxy.next("insert", [fate]);
     let error = marks.append_many(items::<T>(3, 1000)).await.unwrap_err();
-    let in_doubt = error
-        .failed()
-        .iter()
-        .filter(|failed| failed.error.is_maybe_stored());
-    let in_doubt: Vec<_> = in_doubt.map(|failed| failed.item.n()).collect();
+    assert_eq!(error.stored() as usize + error.failed().len(), 100);
+    let of = |is_doubt: bool| {
+        let failed = error.failed().iter();
+        let failed = failed.filter(|failed| failed.error.is_maybe_stored() == is_doubt);
+        Vec::from_iter(failed.map(|failed| failed.item.n()))
+    };
+    let (in_doubt, refused) = (of(true), of(false));
     assert!(!in_doubt.is_empty(), "no item is in doubt");
-    let refused = error
-        .failed()
-        .iter()
-        .filter(|failed| !failed.error.is_maybe_stored());
-    let refused: Vec<_> = refused.map(|failed| failed.item.n()).collect();
-    assert_eq!(
-        error.stored() as usize + in_doubt.len() + refused.len(),
-        100
-    );
     let found: Vec<_> = at_rest(&marks).await.into_values().flatten().collect();
     let is_there = |n: &i64| !refused.contains(n) && (!in_doubt.contains(n) || found.contains(n));
     expected.extend((1000..1100).filter(is_there).map(|n| (n % 3, n)));
@@ -115,27 +102,15 @@ async fn the_capacity_changes_on_a_standalone_server(standalone: &'static Server
     for n in 0..4 {
         old.append(&Seconds3::new(1, n)).await.unwrap();
     }
-    Ops::<ticks::Seconds10>::of(&db)
-        .change_capacity()
-        .await
-        .unwrap();
+    let change = Ops::<ticks::Seconds10>::of(&db).change_capacity();
+    change.await.unwrap();
     let error = old.append(&Seconds3::new(1, 4)).await.unwrap_err();
-    assert!(
-        error.is_index_missing() && !error.is_maybe_stored(),
-        "{error}"
-    );
+    assert_refused(&error, Error::is_index_missing);
     let new = ticks::Seconds10::buckets(&db).await.unwrap();
     for n in 4..24 {
         new.append(&Tick::new(1, n)).await.unwrap();
     }
-    assert_eq!(
-        Ops::<ticks::Seconds10>::of(&db)
-            .verify()
-            .await
-            .unwrap()
-            .problems,
-        []
-    );
+    assert_sound(&new).await;
     let items = crate::support::database::items(&new, &1).await;
     assert!(items.iter().map(Tick::n).eq(0..24));
 }
@@ -161,10 +136,7 @@ async fn what_needs_a_replica_set_says_so_and_sends_nothing(standalone: &'static
     ];
     for error in refused {
         let error = error.expect("it was not refused");
-        assert!(
-            error.is_unsupported() && !error.is_maybe_stored(),
-            "{error}"
-        );
+        assert_refused(&error, Error::is_unsupported);
     }
     let sent = record.names();
     assert!(sent.iter().all(|name| name == "hello"), "{sent:?}");
@@ -179,11 +151,8 @@ async fn a_transaction_is_refused_with_advice_that_helps(standalone: &'static Se
     let albums = Album::outliers(&db).await.unwrap();
     let mut session = client.start_session().await.unwrap();
     let mark = Seconds10::new(1, 1).at(NOON);
-    let loaded = marks
-        .append_many([mark.clone()])
-        .session(&mut session)
-        .await;
-    let mut refused = vec![loaded.unwrap_err().failed()[0].error.clone()];
+    let load = marks.append_many([mark.clone()]).session(&mut session);
+    let mut refused = vec![load.await.unwrap_err().failed()[0].error.clone()];
     for call in 0..4 {
         session.start_transaction().await.unwrap();
         let session = &mut session;
@@ -197,10 +166,7 @@ async fn a_transaction_is_refused_with_advice_that_helps(standalone: &'static Se
         let _ = session.abort_transaction().await;
     }
     for error in refused {
-        assert!(
-            error.is_unsupported() && !error.is_maybe_stored(),
-            "{error}"
-        );
+        assert_refused(&error, Error::is_unsupported);
         assert!(error.to_string().contains("--replSet"), "{error}");
         for text in [error.to_string(), DriverError::from(error).to_string()] {
             let helps = text.contains("replica set member") && !text.contains("retryWrites");

@@ -1,20 +1,23 @@
 //! The text of an error: one line, with the code's name, the collection and the key.
 
-use std::error::Error as _;
+use std::{error::Error as _, time::Duration};
 
 use bucket_runtime::{
-    Bucket, Error, Outlier,
+    Bucket, Error,
     mongodb::{
         bson::{Document, doc},
         error::Error as DriverError,
-        options::WriteConcern,
+        options::{Acknowledgment, CollectionOptions, WriteConcern},
     },
 };
 
 use crate::{
-    error::doubt::support::{Book, Handles, Mark},
-    support::database::{Live, is_cluster},
-    support::fail_points::{fail, fail_no_more, failing_server},
+    error::doubt::support::{Handles, Mark},
+    support::{
+        assert_refused,
+        database::{Live, is_cluster},
+        fail_points::{fail, fail_no_more, failing_server},
+    },
 };
 
 /// Asserts that the text is one line for people, without the driver's details.
@@ -26,7 +29,7 @@ fn assert_readable(text: &str) {
     }
 }
 
-fn assert_names(error: &Error, names: &[&str]) {
+pub(crate) fn assert_names(error: &Error, names: &[&str]) {
     assert_readable(&error.to_string());
     assert_readable(&format!("{error:?}"));
     let text = error.to_string();
@@ -59,10 +62,8 @@ async fn a_write_that_was_broken_off_names_its_cause_in_one_line() {
     assert_names(&many.failed()[0].error, &names);
     assert_names(&on.alone.remove_key(&5).await.unwrap_err(), &names);
     let error = on.books.push(&7, 1).await.unwrap_err();
-    assert_names(
-        &error,
-        &["error_text.books, key \"7\": ", "Interrupted (11601)"],
-    );
+    let names = ["error_text.books, key \"7\": ", "Interrupted (11601)"];
+    assert_names(&error, &names);
     fail_no_more(&on.db).await;
 }
 
@@ -81,13 +82,9 @@ async fn a_refused_statement_names_its_code_and_no_query(db: Live) {
     on.alone.append(&Mark::new(1, 1)).await.unwrap();
     for handle in [&on.alone, &on.combined] {
         let error = handle.append(&Mark::new(2, 1)).await.unwrap_err();
-        assert!(error.is_duplicate() && !error.is_maybe_stored(), "{error}");
-        let names = [
-            "marks, key \"2\": ",
-            "DuplicateKey (11000): ",
-            "index: mine",
-        ];
-        assert_names(&error, &names);
+        assert_refused(&error, Error::is_duplicate);
+        let code = "DuplicateKey (11000): ";
+        assert_names(&error, &["marks, key \"2\": ", code, "index: mine"]);
     }
 
     // The planner's error holds the whole query.
@@ -106,47 +103,14 @@ async fn a_write_concern_that_is_not_reached_names_its_code(db: Live) {
     }
     let marks = Handles::new(&db).await.alone.collection().clone();
     let concern = WriteConcern::builder()
-        .w(bucket_runtime::mongodb::options::Acknowledgment::Nodes(7))
-        .w_timeout(std::time::Duration::from_millis(10))
+        .w(Acknowledgment::Nodes(7))
+        .w_timeout(Duration::from_millis(10))
         .build();
-    let options = bucket_runtime::mongodb::options::CollectionOptions::builder();
-    let unreachable = db
-        .collection_with_options::<Document>(marks.name(), options.write_concern(concern).build());
+    let options = CollectionOptions::builder().write_concern(concern).build();
+    let unreachable = db.collection_with_options::<Document>(marks.name(), options);
     let marks = Mark::buckets_in(unreachable).await.unwrap();
     let error = marks.append(&Mark::new(1, 1)).await.unwrap_err();
     assert!(error.is_maybe_stored(), "{error}");
-    assert_names(
-        &error,
-        &["marks, key \"1\": ", "the write concern was not reached: "],
-    );
-}
-
-#[bucket_testkit::test]
-async fn a_parent_that_the_validator_refuses_names_the_code(db: Live) {
-    let strict = doc! { "create": "books", "validator": { "title": { "$type": "string" } } };
-    db.run_command(strict).await.unwrap();
-    let books = Book::outliers(&db).await.unwrap();
-    let book = Book {
-        id: 1,
-        buyers: vec![],
-    };
-    let error = books.insert(&book).await.unwrap_err();
-    assert!(!error.is_maybe_stored(), "{error}");
-    let names = ["books, key \"1\": ", "DocumentValidationFailure (121): "];
+    let names = ["marks, key \"1\": ", "the write concern was not reached: "];
     assert_names(&error, &names);
-}
-
-#[bucket_testkit::test]
-async fn a_server_that_is_not_there_is_told_from_one_that_refuses() {
-    let nowhere = "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=200";
-    let client = bucket_runtime::mongodb::Client::with_uri_str(nowhere).await;
-    let error = Mark::buckets(&client.unwrap().database("nowhere"))
-        .await
-        .unwrap_err();
-    assert_readable(&error.to_string());
-    assert!(
-        error.to_string().contains("could not be reached"),
-        "{error}"
-    );
-    assert!(!error.to_string().contains("refused the call"), "{error}");
 }

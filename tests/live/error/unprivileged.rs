@@ -3,21 +3,11 @@
 
 use bucket_runtime::{
     Bucket,
-    mongodb::{
-        Database,
-        bson::{DateTime, doc},
-    },
+    mongodb::{Database, bson::doc},
 };
 use bucket_testkit::Server;
 
-use crate::support::fail_points::fail_times;
-
-#[derive(Debug, Clone, PartialEq, Bucket)]
-#[bucket(collection = "timed", id = "{k}_{at}", capacity = 10)]
-struct Timed {
-    k: i64,
-    at: DateTime,
-}
+use crate::support::{fail_points::fail_times, zoo::ticks::Seconds10};
 
 /// A server with a database through it, or through one `mongos`, since each has its own fail points; `None` if it is the
 /// user's own server.
@@ -44,11 +34,11 @@ async fn a_user_who_may_not_make_indexes_opens_a_collection_that_has_them() {
         return;
     };
     refuse(&db, "createIndexes", 13).await;
-    let error = Timed::buckets(&db).await.unwrap_err();
+    let error = Seconds10::buckets(&db).await.unwrap_err();
     assert!(!error.is_unsupported(), "{error}");
-    Timed::buckets(&db).await.unwrap();
+    Seconds10::buckets(&db).await.unwrap();
     refuse(&db, "createIndexes", 13).await;
-    Timed::buckets(&db).await.unwrap();
+    Seconds10::buckets(&db).await.unwrap();
 }
 
 /// Amazon DocumentDB takes no `hint` in an update, and says so by such a code. (Its own code, 303,
@@ -60,9 +50,9 @@ async fn a_server_without_hinted_updates_is_refused_at_opening() {
     };
     for code in [9, 115, 238] {
         refuse(&db, "update", code).await;
-        let opened = Timed::buckets(&db).await;
+        let opened = Seconds10::buckets(&db).await;
         let error = opened.expect_err(&format!("{code}"));
         assert!(error.is_unsupported(), "{code}: {error}");
     }
-    Timed::buckets(&db).await.unwrap();
+    Seconds10::buckets(&db).await.unwrap();
 }

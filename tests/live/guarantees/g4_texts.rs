@@ -1,6 +1,6 @@
 //! G4 for text keys, which may look like ids, escapes, patterns, operators and parts of each other.
 
-use std::fmt::Debug;
+use std::{collections::BTreeSet, fmt::Debug};
 
 use bucket_runtime::mongodb::{Database, bson::doc};
 use proptest::prelude::*;
@@ -44,17 +44,11 @@ pub(crate) fn hostile() -> Vec<String> {
         "a_x_1698335223",
         "_x_1698335223",
     ];
-    let mut texts: Vec<String> = short
-        .iter()
-        .chain(&long)
-        .map(|text| (*text).to_owned())
-        .collect();
+    let mut texts = Vec::from_iter(short.iter().chain(&long).map(ToString::to_string));
     texts.push("long_".repeat(2000));
     texts.push("long_".repeat(2000) + "1698335223");
     texts.push("%5F".repeat(3000));
-    let mut distinct = texts.clone();
-    distinct.sort();
-    distinct.dedup();
+    let distinct = BTreeSet::from_iter(&texts);
     assert_eq!(distinct.len(), texts.len(), "a text is in the list twice");
     texts
 }
@@ -82,11 +76,8 @@ pub(crate) const PARTS: [&str; 11] = ["", "_", "__", "a", "b", "a_b", "b_c", "_x
 #[bucket_testkit::test]
 async fn pairs_stay_apart(db: Live) {
     let notes = fresh::<PairSeconds>(&db).await;
-    let pairs = PARTS
-        .iter()
-        .flat_map(|a| PARTS.iter().map(move |b| (*a, *b)));
-    let keys: Vec<_> = pairs.map(|(a, b)| (a.to_owned(), b.to_owned())).collect();
-    stay_apart(&notes, &keys).await;
+    let keys = PARTS.map(|a| PARTS.map(|b| (a.to_owned(), b.to_owned())));
+    stay_apart(&notes, keys.as_flattened()).await;
 }
 
 /// Sets of distinct keys whose texts are full of characters that are special to some format, so that

@@ -3,7 +3,7 @@
 use std::{future::IntoFuture, time::Duration};
 
 use bucket_runtime::{Bucket, mongodb::Database};
-use rand::Rng;
+use tokio::time::{sleep, timeout};
 
 use crate::support::{
     database::{Live, Recorded, dense_buckets, number},
@@ -11,8 +11,8 @@ use crate::support::{
     zoo::entries::{Entry, Numbered3, Seconds3},
 };
 
-/// 64 tasks append, so that many items wait at the same time. Each task drops half of its futures after a random time, from before the first byte is
-/// sent until after the answer.
+/// 64 tasks append, so that many items wait at the same time. Each task drops half of its futures after a random time,
+/// from before the first byte is sent until after the answer.
 async fn drop_at_random<T: Entry>(db: &Database, name: &str) {
     let buckets = T::buckets_in(db.collection::<()>(name)).await.unwrap();
     const WRITERS: i64 = 64;
@@ -24,17 +24,11 @@ async fn drop_at_random<T: Entry>(db: &Database, name: &str) {
             let mut acknowledged = Vec::new();
             for n in writer * ITEMS..(writer + 1) * ITEMS {
                 let entry = T::new(&format!("page {}", n % 4), n).at(1_698_321_600_000 + n % 3);
-                let (patient, micros) = {
-                    let mut random = rand::rng();
-                    (random.random::<bool>(), random.random_range(0..6000))
+                let most = match rand::random() {
+                    true => Duration::MAX,
+                    false => Duration::from_micros(rand::random_range(0..6000)),
                 };
-                let append = buckets.append(&entry);
-                if patient {
-                    append.await.unwrap();
-                    acknowledged.push(n);
-                } else if let Ok(done) =
-                    tokio::time::timeout(Duration::from_micros(micros), append.into_future()).await
-                {
+                if let Ok(done) = timeout(most, buckets.append(&entry).into_future()).await {
                     done.unwrap();
                     acknowledged.push(n);
                 }
@@ -48,44 +42,33 @@ async fn drop_at_random<T: Entry>(db: &Database, name: &str) {
     let mut before = usize::MAX;
     let by_key = loop {
         let by_key = dense_buckets(&buckets).await;
-        let stored = by_key
-            .values()
-            .flatten()
-            .map(|b| b.get_array("items").unwrap().len())
-            .sum();
+        let lengths = by_key.values().flatten();
+        let lengths = lengths.map(|bucket| bucket.get_array("items").unwrap().len());
+        let stored = lengths.sum();
         if stored == before {
             break by_key;
         }
         before = stored;
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        sleep(Duration::from_millis(200)).await;
     };
     let mut stored = Vec::new();
-    for of_key in by_key.values() {
-        for bucket in of_key {
-            for item in bucket.get_array("items").unwrap() {
-                let n = number(item.as_document().unwrap().get("n"));
-                assert_eq!(
-                    bucket.get_str("k").unwrap(),
-                    format!("page {}", n % 4),
-                    "G4"
-                );
-                stored.push(n);
-            }
+    for bucket in by_key.values().flatten() {
+        for item in bucket.get_array("items").unwrap() {
+            let n = number(item.as_document().unwrap().get("n"));
+            let page = format!("page {}", n % 4);
+            assert_eq!(bucket.get_str("k").unwrap(), page, "G4");
+            stored.push(n);
         }
     }
     stored.sort_unstable();
     let with_doubles = stored.len();
     stored.dedup();
     assert_eq!(stored.len(), with_doubles, "an item was stored twice");
-    assert!(
-        acknowledged.len() < (WRITERS * ITEMS) as usize,
-        "no future was dropped early"
-    );
+    let sent = (WRITERS * ITEMS) as usize;
+    assert!(acknowledged.len() < sent, "no future was dropped early");
     for n in acknowledged {
-        assert!(
-            stored.binary_search(&n).is_ok(),
-            "G1: item {n} was acknowledged and is missing"
-        );
+        let is_stored = stored.binary_search(&n).is_ok();
+        assert!(is_stored, "G1: item {n} was acknowledged and is missing");
     }
 }
 

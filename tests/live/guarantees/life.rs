@@ -131,9 +131,9 @@ impl<T: Entry> Writer<T> {
         let items = Vec::from_iter(places.map(|place| self.new_item(place)));
         let stored = self.notes.append_many(items.clone()).await.unwrap();
         assert_eq!(stored, items.len() as u64);
-        items
-            .into_iter()
-            .for_each(|item| self.know(item, &[Some(0)]));
+        for item in items {
+            self.know(item, &[Some(0)]);
+        }
     }
 
     /// Repeating a dropped append stores the item if it is missing, and so settles whether it is
@@ -195,7 +195,7 @@ async fn up_and_down<A: Entry, B: Entry>(db: Database, seed: u64, stop: Arc<Atom
         tokio::time::sleep(Duration::from_millis(random.random_range(0..100))).await;
         let dropped = random.random_range(0..3) == 0;
         let limit = dropped.then(|| random.random_range(0..60_000));
-        let called = match down {
+        let change = match down {
             true => called(Ops::<B>::of(&db).change_capacity(), limit).await,
             false => called(Ops::<A>::of(&db).change_capacity(), limit).await,
         };
@@ -205,7 +205,7 @@ async fn up_and_down<A: Entry, B: Entry>(db: Database, seed: u64, stop: Arc<Atom
             assert_once(found.into_values().flatten().map(|(n, _)| n));
         }
         // A dropped call is made again, or the next one finishes its change.
-        let is_done = matches!(called, Outcome::Done(()));
+        let is_done = matches!(change, Outcome::Done(()));
         done += u32::from(is_done);
         down ^= is_done || random.random_range(0..2) == 0;
     }
@@ -214,18 +214,17 @@ async fn up_and_down<A: Entry, B: Entry>(db: Database, seed: u64, stop: Arc<Atom
 /// Waits until no call is on its way any more. A dropped append may pause for 1.6 seconds between two tries.
 async fn at_rest(db: &Database, collection: &str) {
     let collection = db.collection::<Document>(collection);
-    let mut before = Vec::new();
-    let mut same = 0;
+    let (mut before, mut same) = (None, 0);
     while same < 10 {
         tokio::time::sleep(Duration::from_millis(200)).await;
         let names = collection.list_index_names().await.unwrap();
         let found = (documents(&collection).await, names);
-        same = if before == [found.clone()] {
+        same = if before.as_ref() == Some(&found) {
             same + 1
         } else {
             0
         };
-        before = vec![found];
+        before = Some(found);
     }
 }
 

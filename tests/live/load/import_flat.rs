@@ -5,11 +5,11 @@ mod beside_writers;
 mod sources;
 mod told;
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, fmt::Debug, time::Duration};
 
-use bucket_ops::{ImportProgress, Ops};
+use bucket_ops::ImportProgress;
 use bucket_runtime::{
-    Bucket, Buckets,
+    Bucket, Buckets, Key,
     mongodb::{
         Collection, Database,
         bson::{Bson, DateTime, Document, doc},
@@ -19,7 +19,10 @@ use futures_util::TryStreamExt;
 use rand::seq::SliceRandom;
 
 use crate::support::{
-    database::{Live, Record, Recorded, dense_buckets, documents, fresh, ids, items, server},
+    assert_sound,
+    database::{
+        Live, Record, Recorded, dense_buckets, documents, fresh, ids, items, number, server,
+    },
     ops,
 };
 
@@ -49,12 +52,7 @@ macro_rules! rides {
     )+};
 }
 
-trait Ride:
-    for<'k> Bucket<Key: bucket_runtime::Key<Ref<'k> = (&'k str, &'k i64)>>
-    + Clone
-    + PartialEq
-    + std::fmt::Debug
-{
+trait Ride: for<'k> Bucket<Key: Key<Ref<'k> = (&'k str, &'k i64)>> + Clone + PartialEq + Debug {
     fn new(bike_id: i64, city: &str, at: DateTime, kilometres: i64) -> Self;
     fn kilometres(&self) -> i64;
 }
@@ -70,10 +68,9 @@ rides! {
 
 /// A flat document, with a field that the struct does not have.
 fn flat(n: i64, bike: i64, city: &str, millis: i64) -> Document {
-    let bike = if n % 2 == 0 {
-        Bson::Int64(bike)
-    } else {
-        Bson::Int32(bike as i32)
+    let bike = match n % 2 {
+        0 => Bson::Int64(bike),
+        _ => Bson::Int32(bike as i32),
     };
     doc! {
         "_id": n, "bikeId": bike, "city": city, "at": DateTime::from_millis(millis),
@@ -97,22 +94,17 @@ async fn fill(db: &Database, rides: i64) -> BTreeMap<(String, i64), Vec<i64>> {
         ];
         let (city, bike) = keys[rand::random_range(0..keys.len())];
         let millis = rand::random_range(0..60) * 700 + 1_698_321_600_000;
-        by_key
-            .entry((city.to_owned(), bike))
-            .or_default()
-            .push((millis, n));
+        let of_key = by_key.entry((city.to_owned(), bike)).or_default();
+        of_key.push((millis, n));
         documents.push(flat(n, bike, city, millis));
     }
     documents.shuffle(&mut rand::rng());
     collection.insert_many(documents).await.unwrap();
-    let in_order = |mut rides: Vec<(i64, i64)>| {
+    let in_order = |(key, mut rides): (_, Vec<(i64, i64)>)| {
         rides.sort_unstable();
-        rides.into_iter().map(|(_, n)| n).collect()
+        (key, rides.into_iter().map(|(_, n)| n).collect())
     };
-    by_key
-        .into_iter()
-        .map(|(key, rides)| (key, in_order(rides)))
-        .collect()
+    by_key.into_iter().map(in_order).collect()
 }
 
 fn flat_of(db: &Database) -> Collection<Document> {
@@ -121,9 +113,8 @@ fn flat_of(db: &Database) -> Collection<Document> {
 
 fn kilometres(bucket: &Document) -> Vec<i64> {
     let items = bucket.get_array("items").unwrap().iter();
-    items
-        .map(|item| crate::support::database::number(item.as_document().unwrap().get("kilometres")))
-        .collect()
+    let of_item = |item: &Bson| number(item.as_document().unwrap().get("kilometres"));
+    items.map(of_item).collect()
 }
 
 /// The items of each key are the expected ones: with numbers exactly in order, with times after sorting
@@ -160,15 +151,10 @@ async fn imports<T: Ride>(db: &Database) {
     assert_eq!(seen.first().map(|at| at.stored), Some(0));
     assert_eq!(seen.last(), Some(&done));
     assert_imported(&buckets, &expected).await;
-    assert!(
-        documents(&flat_of(db)).await == before,
-        "the flat collection has changed"
-    );
-    let left = db
-        .collection::<Document>("bucket_progress")
-        .count_documents(doc! {})
-        .await;
-    assert_eq!(left.unwrap(), 0, "records of finished work are left");
+    let after = documents(&flat_of(db)).await;
+    assert!(after == before, "the flat collection has changed");
+    let left = documents(&db.collection::<Document>("bucket_progress")).await;
+    assert_eq!(left, [], "records of finished work are left");
 }
 
 #[bucket_testkit::test]
@@ -188,35 +174,23 @@ async fn the_importing_process() {
         return;
     };
     let db = server().await.database(&name).await.unwrap();
-    if name.contains("windows") {
-        import_until_killed::<Windows3>(&db).await;
-    } else {
-        import_until_killed::<Seconds3>(&db).await;
-    }
-}
-
-async fn import_until_killed<T: Ride>(db: &Database) {
-    let buckets = T::buckets(db).await.unwrap();
+    let buckets = Windows3::buckets(&db).await.unwrap();
     let mut left = rand::random_range(2..4);
-    let import_flat = ops(&buckets)
-        .import_flat(&flat_of(db))
-        .on_progress(move |_| {
-            left -= 1;
-            if left == 0 {
-                std::process::abort();
-            }
-        });
+    let import_flat = ops(&buckets).import_flat(&flat_of(&db));
+    let import_flat = import_flat.on_progress(move |_| {
+        left -= 1;
+        if left == 0 {
+            std::process::abort();
+        }
+    });
     import_flat.await.unwrap();
 }
 
 async fn import_in_a_process_that_is_killed(db: &str) {
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    let test = "load::import_flat::the_importing_process";
     command
-        .args([
-            "load::import_flat::the_importing_process",
-            "--exact",
-            "--ignored",
-        ])
+        .args([test, "--exact", "--ignored"])
         .env(URI, db)
         .env("MONGODB_URI", server().await.uri());
     let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await;
@@ -226,7 +200,7 @@ async fn import_in_a_process_that_is_killed(db: &str) {
 }
 
 /// Drops the future a moment after the second or third report, in the middle of some step.
-async fn import_that_is_dropped<T: Ride>(buckets: &Buckets<T>, flat: &Collection<Document>) {
+async fn import_that_is_dropped(buckets: &Buckets<Windows3>, flat: &Collection<Document>) {
     let (reports, moment) = (rand::random_range(1..3), rand::random_range(0..30));
     let (report, mut reported) = tokio::sync::mpsc::unbounded_channel();
     let import_flat = ops(buckets).import_flat(flat).on_progress(move |at| {
@@ -245,34 +219,22 @@ async fn import_that_is_dropped<T: Ride>(buckets: &Buckets<T>, flat: &Collection
     }
 }
 
+/// Each key has nine windows, and the import is dropped and killed in the middle of one, or between two.
 #[bucket_testkit::test(multi_thread)]
-async fn an_import_that_is_dropped_and_killed_is_taken_up_where_it_was_left(db: Live) {
-    is_taken_up::<Seconds3>(&db).await;
-}
-
-/// Each key has nine windows, and the import is dropped in the middle of one, or between two.
-#[bucket_testkit::test(multi_thread)]
-async fn an_import_into_windows_is_taken_up_where_it_was_left(db: Live) {
-    is_taken_up::<Windows3>(&db).await;
-}
-
-async fn is_taken_up<T: Ride>(db: &Database) {
+async fn g6_an_import_that_is_dropped_and_killed_is_taken_up_where_it_was_left(db: Live) {
+    let db = &*db;
     let expected = fill(db, 30_000).await;
-    let buckets = fresh::<T>(db).await;
+    let buckets = fresh::<Windows3>(db).await;
     import_that_is_dropped(&buckets, &flat_of(db)).await;
     import_in_a_process_that_is_killed(db.name()).await;
-    let before = ops(&buckets)
-        .import_flat(&flat_of(db))
-        .dry_run(true)
-        .await
-        .unwrap();
-    assert!(before.stored > 0, "no import was interrupted");
-    let mut first = None;
-    let import_flat = ops(&buckets).import_flat(&flat_of(db)).on_progress(|at| {
-        first.get_or_insert(at.stored);
-    });
+    let before = ops(&buckets).import_flat(&flat_of(db)).dry_run(true).await;
+    let before = before.unwrap().stored;
+    assert!(before > 0, "no import was interrupted");
+    let mut told = Vec::new();
+    let import_flat = ops(&buckets).import_flat(&flat_of(db));
+    let import_flat = import_flat.on_progress(|at| told.push(at.stored));
     let done = import_flat.await.unwrap();
-    assert!(first.unwrap() >= before.stored, "the import started over");
+    assert!(told[0] >= before, "the import started over");
     assert_eq!((done.found, done.stored), (30_000, 30_000));
     assert_imported(&buckets, &expected).await;
 }
@@ -284,23 +246,18 @@ async fn a_target_that_holds_one_of_the_keys_is_refused_before_anything_is_writt
     // Keys with nearby ids do not matter.
     let at = DateTime::from_millis(0);
     for (city, bike) in [("Bern", 1212), ("Bern_", 1), ("Bern_1", 22), ("a", 1)] {
-        buckets
-            .append(&Numbered3::new(bike, city, at, 0))
-            .await
-            .unwrap();
+        let other = Numbered3::new(bike, city, at, 0);
+        buckets.append(&other).await.unwrap();
     }
     let before = ids(&buckets).await;
-    let planned = ops(&buckets)
-        .import_flat(&flat_of(&db))
-        .dry_run(true)
-        .await
-        .unwrap();
+    let flat = flat_of(&db);
+    let planned = ops(&buckets).import_flat(&flat).dry_run(true).await;
+    let planned = planned.unwrap();
     assert_eq!((planned.found, planned.stored), (100, 0));
     assert_eq!(ids(&buckets).await, before);
-    ops(&buckets).import_flat(&flat_of(&db)).await.unwrap();
+    ops(&buckets).import_flat(&flat).await.unwrap();
 
     let before = ids(&buckets).await;
-    let flat = flat_of(&db);
     let refused = [
         ops(&buckets).import_flat(&flat).await,
         ops(&buckets).import_flat(&flat).dry_run(true).await,
@@ -316,28 +273,6 @@ async fn a_target_that_holds_one_of_the_keys_is_refused_before_anything_is_writt
     // An empty source has nothing to ask.
     flat.delete_many(doc! {}).await.unwrap();
     assert_eq!(ops(&buckets).import_flat(&flat).await.unwrap().found, 0);
-}
-
-#[bucket_testkit::test]
-async fn a_flat_document_that_is_no_item_is_named_and_once_corrected_it_goes_on(db: Live) {
-    let expected = fill(&db, 300).await;
-    let flat = flat_of(&db);
-    let buckets = fresh::<Seconds3>(&db).await;
-    for (field, wrong) in [
-        ("kilometres", Bson::String("far".to_owned())),
-        ("bikeId", Bson::String("mine".to_owned())),
-        ("at", Bson::Null),
-    ] {
-        let good = flat.find_one(doc! { "_id": 77 }).await.unwrap().unwrap();
-        let spoil = doc! { "$set": { field: wrong } };
-        flat.update_one(doc! { "_id": 77 }, spoil).await.unwrap();
-        let error = ops(&buckets).import_flat(&flat).await.unwrap_err();
-        assert!(error.is_deserialize(), "{error}");
-        assert!(error.to_string().contains("77"), "{error}");
-        flat.replace_one(doc! { "_id": 77 }, good).await.unwrap();
-    }
-    ops(&buckets).import_flat(&flat).await.unwrap();
-    assert_imported(&buckets, &expected).await;
 }
 
 /// Photos: six of them take all bytes of a bucket, which would take ten.
@@ -368,7 +303,7 @@ async fn large_items_fill_buckets_across_transactions(Recorded(db, record): Reco
     let found = items(&photos, &1).await;
     assert!(found.iter().map(|photo| photo.n).eq(0..400));
     assert_eq!(documents(photos.collection()).await.len(), 67);
-    assert_eq!(Ops::<Photo>::of(&db).verify().await.unwrap().problems, []);
+    assert_sound(&photos).await;
 }
 
 #[bucket_testkit::test]

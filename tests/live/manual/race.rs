@@ -23,16 +23,13 @@ async fn our_appends_and_the_manuals_upserts_race_without_a_loss(db: Live) {
                     // All items are in three milliseconds, so that our ids meet those that the others
                     // have taken.
                     let millis = NOV_2 + i64::from(n % 3);
-                    trades
-                        .append(&trade(123, Side::Buy, "MDB", n, millis))
-                        .await
-                        .unwrap();
+                    let bought = trade(123, Side::Buy, "MDB", n, millis);
+                    trades.append(&bought).await.unwrap();
                     continue;
                 }
                 let mut second = 1_698_925_390 + i64::from(n % 2);
-                while let Err(error) =
-                    manual_upsert(trades.collection(), &format!("123_{second}"), n).await
-                {
+                let id = |second: i64| format!("123_{second}");
+                while let Err(error) = manual_upsert(trades.collection(), &id(second), n).await {
                     // The id is taken, or somebody else opened the next bucket. The page does not say
                     // what to do then; a careful writer tries another id.
                     assert!(error.to_string().contains("E11000"), "{error}");
@@ -45,11 +42,8 @@ async fn our_appends_and_the_manuals_upserts_race_without_a_loss(db: Live) {
 
     let mut read = quantities(&trades).await;
     read.sort_unstable();
-    assert_eq!(
-        read,
-        (0..32 * ITEMS).collect::<Vec<_>>(),
-        "G1: each item once"
-    );
+    let sent = Vec::from_iter(0..32 * ITEMS);
+    assert_eq!(read, sent, "G1: each item once");
     // A key may be stored as 32 or as 64 bits, depending on who opened the bucket.
     let by_key = dense_buckets(&trades).await;
     assert_eq!(by_key.keys().collect::<Vec<_>>(), ["123"]);

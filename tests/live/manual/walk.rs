@@ -95,9 +95,8 @@ fn of_customer_123() -> Regex {
 
 /// The page's query for one page.
 async fn manual_page(trades: &Collection<Document>, number: u64) -> Option<Document> {
-    let found = trades
-        .find(doc! { "_id": of_customer_123() })
-        .sort(doc! { "_id": 1 });
+    let found = trades.find(doc! { "_id": of_customer_123() });
+    let found = found.sort(doc! { "_id": 1 });
     let found = found.skip(number - 1).limit(1).await.unwrap();
     found.try_collect::<Vec<_>>().await.unwrap().pop()
 }
@@ -116,50 +115,33 @@ pub(crate) async fn manual_upsert(
         "$setOnInsert": { "_id": id, "customerId": 123 },
     };
     let filter = doc! { "_id": of_customer_123(), "count": { "$lt": 10 } };
-    Ok(trades
-        .update_one(filter, update)
-        .upsert(true)
-        .await?
-        .upserted_id
-        .is_some())
+    let upsert = trades.update_one(filter, update).upsert(true);
+    Ok(upsert.await?.upserted_id.is_some())
 }
 
+/// The page's result, with our append instead of its upsert.
 #[bucket_testkit::test]
-async fn the_manuals_documents_load(db: Live) {
+async fn the_manuals_documents_load_and_an_append_joins_the_open_bucket(db: Live) {
     let collection = db.collection::<Document>("trades");
     collection.insert_many(manual_documents()).await.unwrap();
     // The collection is older than the index.
     let trades = Trade::buckets(&db).await.unwrap();
     let [bought, sold, other] = manual_trades();
     let page = trades.page(&123, 1).await.unwrap().unwrap();
-    assert_eq!(page.items, [bought.clone(), sold.clone()]);
+    assert_eq!(page.items, [bought, sold]);
     assert_eq!(page.id(), "123_1698349623");
-    assert_eq!(items(&trades, &123).await, [bought, sold]);
     assert_eq!(items(&trades, &456).await, [other]);
     assert_eq!(trades.count(&123).await.unwrap(), 2);
     assert_eq!(trades.page(&123, 2).await.unwrap(), None);
-}
 
-/// The whole result on the page, with our append instead of its upsert.
-#[bucket_testkit::test]
-async fn an_append_joins_the_manuals_open_bucket(db: Live) {
-    let collection = db.collection::<Document>("trades");
-    collection.insert_many(manual_documents()).await.unwrap();
-    let trades = Trade::buckets(&db).await.unwrap();
-    trades
-        .append(&trade(123, Side::Buy, "MSFT", 42, NOV_2))
-        .await
-        .unwrap();
-
+    let bought = trade(123, Side::Buy, "MSFT", 42, NOV_2);
+    trades.append(&bought).await.unwrap();
     let [mut expected, other] = manual_documents();
     expected.insert("count", 3);
-    let bought = doc! {
-        "type": "buy", "ticker": "MSFT", "qty": 42, "date": DateTime::from_millis(NOV_2),
-    };
-    expected
-        .get_array_mut("history")
-        .unwrap()
-        .push(bought.into());
+    let date = DateTime::from_millis(NOV_2);
+    let bought = doc! { "type": "buy", "ticker": "MSFT", "qty": 42, "date": date };
+    let history = expected.get_array_mut("history").unwrap();
+    history.push(bought.into());
     assert_eq!(documents(&collection).await, [expected, other]);
 }
 
@@ -169,54 +151,32 @@ async fn our_documents_have_the_manuals_shape_and_the_true_epoch_second(db: Live
     for trade in manual_trades() {
         trades.append(&trade).await.unwrap();
     }
-    // Documents are equal only if their fields are in the same order.
     let [mut first, mut second] = manual_documents();
-    for (bucket, id, key) in [
-        (&mut first, "123_1698335223", 123),
-        (&mut second, "456_1698750962", 456),
-    ] {
-        bucket.insert("_id", id);
-        bucket.insert("customerId", key as i64);
-    }
-    let google = second.get_array_mut("history").unwrap()[0]
-        .as_document_mut()
-        .unwrap();
-    *google = doc! {
-        "type": "buy", "ticker": "GOOG", "qty": 50, "date": DateTime::from_millis(OCT_31),
-    };
+    first.extend(doc! { "_id": "123_1698335223", "customerId": 123_i64 });
+    let date = DateTime::from_millis(OCT_31);
+    let google = doc! { "type": "buy", "ticker": "GOOG", "qty": 50, "date": date };
+    second.extend(doc! { "_id": "456_1698750962", "customerId": 456_i64, "history": [google] });
     let stored = documents(trades.collection()).await;
     assert_eq!(stored, [first, second]);
-    assert!(
-        stored[0]
-            .keys()
-            .eq(["_id", "customerId", "count", "history"])
-    );
+    // Documents are equal in whatever order their fields are.
+    let names = ["_id", "customerId", "count", "history"];
+    assert!(stored[0].keys().eq(names), "{}", stored[0]);
     let element = stored[0].get_array("history").unwrap()[0].as_document();
-    assert!(
-        element
-            .unwrap()
-            .keys()
-            .eq(["type", "ticker", "qty", "date"])
-    );
-    assert_eq!(stored[0].get("count"), Some(&Bson::Int32(2)));
+    let names = ["type", "ticker", "qty", "date"];
+    assert!(element.unwrap().keys().eq(names), "{}", stored[0]);
 }
 
 async fn fill(trades: &Buckets<Trade>, customer: i64, items: i32) {
     for n in 0..items {
         let millis = OCT_26 + i64::from(n) * 1000;
-        trades
-            .append(&trade(customer, Side::Buy, "MDB", n, millis))
-            .await
-            .unwrap();
+        let bought = trade(customer, Side::Buy, "MDB", n, millis);
+        trades.append(&bought).await.unwrap();
     }
 }
 
 pub(crate) async fn quantities(trades: &Buckets<Trade>) -> Vec<i32> {
-    items(trades, &123)
-        .await
-        .iter()
-        .map(|trade| trade.quantity)
-        .collect()
+    let items = items(trades, &123).await;
+    items.iter().map(|trade| trade.quantity).collect()
 }
 
 #[bucket_testkit::test]
@@ -229,14 +189,10 @@ async fn the_manuals_page_query_finds_our_pages(db: Live) {
         let theirs = manual_page(trades.collection(), n).await.unwrap();
         let ours = trades.page(&123, n).await.unwrap().unwrap();
         assert_eq!(theirs.get_str("_id").unwrap(), ours.id());
-        let quantities: Vec<_> = ours
-            .items
-            .iter()
-            .map(|trade| i64::from(trade.quantity))
-            .collect();
+        let quantities = ours.items.iter().map(|trade| i64::from(trade.quantity));
         let quantity = |item: &Bson| number(item.as_document().unwrap().get("qty"));
         let history = theirs.get_array("history").unwrap().iter();
-        assert_eq!(history.map(quantity).collect::<Vec<_>>(), quantities);
+        assert!(history.map(quantity).eq(quantities), "{theirs}");
     }
     assert_eq!(manual_page(trades.collection(), 4).await, None);
 }
@@ -247,25 +203,15 @@ async fn the_manuals_upsert_joins_our_open_bucket_and_opens_the_next_one(db: Liv
     fill(&trades, 12, 3).await;
     fill(&trades, 123, 9).await;
     let collection = trades.collection();
-    assert!(
-        !manual_upsert(collection, "123_1698939791", 42)
-            .await
-            .unwrap()
-    );
-    assert!(
-        manual_upsert(collection, "123_1698939791", 43)
-            .await
-            .unwrap()
-    );
-    trades
-        .append(&trade(123, Side::Sell, "MDB", 44, NOV_2))
-        .await
-        .unwrap();
+    for (qty, opens) in [(42, false), (43, true)] {
+        let upsert = manual_upsert(collection, "123_1698939791", qty);
+        assert_eq!(upsert.await.unwrap(), opens);
+    }
+    let sold = trade(123, Side::Sell, "MDB", 44, NOV_2);
+    trades.append(&sold).await.unwrap();
 
-    assert_eq!(
-        ids(&trades).await,
-        ["123_1698335223", "123_1698939791", "12_1698335223"]
-    );
+    let expected = ["123_1698335223", "123_1698939791", "12_1698335223"];
+    assert_eq!(ids(&trades).await, expected);
     let read = quantities(&trades).await;
     assert_eq!(read, [0, 1, 2, 3, 4, 5, 6, 7, 8, 42, 43, 44]);
     assert_eq!(items(&trades, &12).await.len(), 3, "G4");

@@ -5,7 +5,7 @@ use bucket_runtime::{
     Outlier, Outliers,
     mongodb::{
         Collection,
-        bson::{Bson, Document, doc},
+        bson::{Bson, Document, RawDocumentBuf, doc},
     },
 };
 use futures_util::{TryStreamExt, future::try_join_all};
@@ -83,10 +83,8 @@ fn with_another(parent: &Document, bytes: usize) -> i64 {
     parent.insert("has_extras", true);
     let notes = parent.get_array_mut("notes").unwrap();
     notes.push(Bson::String("x".repeat(bytes)));
-    bucket_runtime::mongodb::bson::RawDocumentBuf::try_from(&parent)
-        .unwrap()
-        .as_bytes()
-        .len() as i64
+    let bytes = RawDocumentBuf::try_from(&parent).unwrap();
+    bytes.as_bytes().len() as i64
 }
 
 #[bucket_testkit::test(multi_thread)]
@@ -121,10 +119,8 @@ async fn o1_o2_o4_notes_of_any_size_by_many_writers(db: Live) {
         for (writer, count) in written.iter().enumerate() {
             let of_writer = all.iter().map(|note| place(note));
             let of_writer = of_writer.filter(|place| place.0 == writer);
-            assert!(
-                of_writer.eq((0..*count).map(|n| (writer, n))),
-                "O1, O5 of {id}"
-            );
+            let pushed = (0..*count).map(|n| (writer, n));
+            assert!(of_writer.eq(pushed), "O1, O5 of {id}");
         }
     }
     for parent in documents(books.collection()).await {
@@ -132,10 +128,8 @@ async fn o1_o2_o4_notes_of_any_size_by_many_writers(db: Live) {
         let length = parent.get_array("notes").unwrap().len();
         assert!(length <= 12, "O2: {length}");
         // Otherwise the parent is so large that the largest note might not fit.
-        assert!(
-            length == 12 || with_another(&parent, 4700) > MAX,
-            "{parent}"
-        );
+        let is_full = length == 12 || with_another(&parent, 4700) > MAX;
+        assert!(is_full, "{parent}");
     }
 }
 
@@ -164,10 +158,8 @@ async fn a_parent_is_flagged_when_the_next_note_does_not_fit_and_not_before(db: 
         books.push(&2, note(0, n, 1000)).await.unwrap();
     }
     books.push(&2, note(0, 4, fits - 60)).await.unwrap();
-    assert_eq!(
-        books.get(&2).await.unwrap().unwrap().document.notes.len(),
-        5
-    );
+    let parent = books.get(&2).await.unwrap().unwrap();
+    assert_eq!(parent.document.notes.len(), 5);
     bounded(&books, 0).await;
 }
 
@@ -215,19 +207,13 @@ async fn what_is_too_large_already_is_split(db: Live) {
     let mut all = Vec::new();
     for (id, count, bytes) in [(1, 3, 10), (2, 8, 1000), (3, 40, 700), (4, 60, 20)] {
         let notes: Vec<_> = (0..count).map(|n| note(0, n, bytes)).collect();
-        raw.insert_one(doc! { "_id": id, "title": "", "notes": &notes })
-            .await
-            .unwrap();
+        let parent = doc! { "_id": id, "title": "", "notes": &notes };
+        raw.insert_one(parent).await.unwrap();
         all.push((id, notes));
     }
     let expected = [(2, 8), (3, 40), (4, 60)].map(|(id, items)| {
-        let text = format!("with {items} items");
-        expected(
-            ProblemKind::TooLarge,
-            [i64::from(id)],
-            &*id.to_string(),
-            text,
-        )
+        let (key, text) = (id.to_string(), format!("with {items} items"));
+        expected(ProblemKind::TooLarge, [i64::from(id)], &*key, text)
     });
     assert_found(&verify(&books).await.unwrap(), &expected);
     let done = repaired(&books).await.unwrap();

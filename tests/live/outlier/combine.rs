@@ -5,23 +5,21 @@ use std::{future::IntoFuture, time::Duration};
 
 use bucket_runtime::{
     Appended, Error, Outliers,
-    mongodb::bson::{Document, doc},
+    mongodb::bson::{Bson, doc},
 };
-use futures_util::{future::join_all, poll};
+use futures_util::future::join_all;
 use rand::Rng;
 
 use crate::{
     outlier::{
         events::at_rest,
-        support::{Book, assert_in_order, books, dense, fresh, items},
+        support::{Book, Book3x2, Book3x100, Book1000x100, dense, fresh, items},
     },
     support::{
         database::{Live, Record, Recorded},
         tasks::JoinSet,
     },
 };
-
-books! { Roomy(1000, 100) Book3(3, 100) Book3x2(3, 2) }
 
 /// More than the parent holds of its own.
 const N: i64 = 200;
@@ -31,25 +29,23 @@ async fn together<T: Book>(books: &Outliers<T>, items: &[i64]) -> Vec<Result<App
     join_all(pushes).await
 }
 
-async fn insert_empty<T: Book>(books: &Outliers<T>, parents: i64) {
-    for id in 0..parents {
-        books.insert(&T::new(id, vec![])).await.unwrap();
-    }
+/// Lets the server refuse an item of 1000 or more.
+async fn refuse_large<T: Book>(db: &Live, books: &Outliers<T>) {
+    let validator = doc! { "buyers": { "$not": { "$gte": 1000 } } };
+    let change = doc! { "collMod": books.collection().name(), "validator": validator };
+    db.run_command(change).await.unwrap();
 }
 
 /// How many items each update pushes.
 fn writes(record: &Record) -> Vec<usize> {
     let commands = record.take().into_iter();
     let updates = commands.filter_map(|command| command.get_array("updates").ok().cloned());
-    let updates = updates.flatten();
-    let pushed = |update: &Document| {
-        let push = update.get_document("u").ok()?.get_document("$push").ok()?;
-        let pushed = push.values().next()?.as_document()?;
-        Some(pushed.get_array("$each").ok()?.len())
+    let pushed = |update: Bson| {
+        let update = update.as_document()?.get_document("u").ok()?;
+        let pushed = update.get_document("$push").ok()?.values().next()?;
+        Some(pushed.as_document()?.get_array("$each").ok()?.len())
     };
-    updates
-        .filter_map(|update| pushed(update.as_document()?))
-        .collect()
+    updates.flatten().filter_map(pushed).collect()
 }
 
 async fn few_commands<T: Book>(Recorded(db, record): &Recorded, most: usize, alone: usize) {
@@ -78,16 +74,16 @@ async fn few_commands<T: Book>(Recorded(db, record): &Recorded, most: usize, alo
 
 #[bucket_testkit::test]
 async fn pushes_that_wait_for_one_parent_travel_together(recorded: Recorded) {
-    few_commands::<Roomy>(&recorded, 6, 1).await;
+    few_commands::<Book1000x100>(&recorded, 6, 1).await;
     // A push to an outlier looks whether the parent is there.
-    few_commands::<Book3>(&recorded, 12, 2).await;
+    few_commands::<Book3x100>(&recorded, 12, 2).await;
 }
 
 /// Parents of every kind, to each of which one push waits: with room, full, known as outliers, with an item that
 /// their validator refuses, and missing.
 #[bucket_testkit::test]
 async fn o1_each_of_many_parents_gets_its_own_result(db: Live) {
-    let books = fresh::<Book3>(&db).await;
+    let books = fresh::<Book3x100>(&db).await;
     for id in 0..N {
         let buyers = match id % 5 {
             0 | 3 => vec![],
@@ -95,12 +91,9 @@ async fn o1_each_of_many_parents_gets_its_own_result(db: Live) {
             2 => vec![1, 2, 3, 4],
             _ => continue,
         };
-        books.insert(&Book3::new(id, buyers)).await.unwrap();
+        books.insert(&Book3x100::new(id, buyers)).await.unwrap();
     }
-    let parents = books.collection().name().to_owned();
-    let validator = doc! { "buyers": { "$not": { "$gte": 1000 } } };
-    let change = doc! { "collMod": parents, "validator": validator };
-    db.run_command(change).await.unwrap();
+    refuse_large(&db, &books).await;
     let item = |id: i64| if id % 5 == 3 { 1000 } else { 9 };
     let pushes = (0..N).map(|id| books.push(&id, item(id)).into_future());
     let results = join_all(pushes).await;
@@ -130,8 +123,10 @@ async fn o1_each_of_many_parents_gets_its_own_result(db: Live) {
 /// One push to each of many parents takes few commands.
 #[bucket_testkit::test]
 async fn a_command_carries_pushes_to_many_parents(Recorded(db, record): Recorded) {
-    let books = fresh::<Book3>(&db).await;
-    insert_empty(&books, N).await;
+    let books = fresh::<Book3x100>(&db).await;
+    for id in 0..N {
+        books.insert(&Book3x100::new(id, vec![])).await.unwrap();
+    }
     for round in 0..3 {
         record.take();
         let pushes = (0..N).map(|id| books.push(&id, round).into_future());
@@ -148,43 +143,12 @@ async fn a_command_carries_pushes_to_many_parents(Recorded(db, record): Recorded
     );
 }
 
-/// Writers of many parents beside each other: what an array has no room for goes to the extras, and an item that
-/// several of them push is stored once.
-#[bucket_testkit::test(multi_thread)]
-async fn o1_o5_writers_of_many_parents_keep_their_order(db: Live) {
-    let books = fresh::<Book3x2>(&db).await;
-    insert_empty(&books, 10).await;
-    let mut writers = JoinSet::new();
-    for writer in 0..8 {
-        let books = books.clone();
-        writers.spawn(async move {
-            for n in 0..100 {
-                let id = (n * 7 + writer) % 10;
-                books.push(&id, writer * 1000 + n).await.unwrap();
-            }
-        });
-    }
-    writers.join_all().await;
-    let stored = dense(&books).await;
-    let mut all = Vec::new();
-    for stored in stored.values() {
-        assert_in_order(&stored.all(), |item| item / 1000);
-        all.extend(stored.all());
-    }
-    all.sort_unstable();
-    let expected = (0..8).flat_map(|writer| (0..100).map(move |n| writer * 1000 + n));
-    assert_eq!(all, Vec::from_iter(expected), "O1");
-}
-
 /// A validator refuses some items; pushes that travel with them are stored.
 #[bucket_testkit::test]
 async fn o1_only_the_refused_item_fails(db: Live) {
-    let books = fresh::<Roomy>(&db).await;
-    books.insert(&Roomy::new(7, vec![])).await.unwrap();
-    let parents = books.collection().name().to_owned();
-    let validator = doc! { "buyers": { "$not": { "$gte": 1000 } } };
-    let change = doc! { "collMod": parents, "validator": validator };
-    db.run_command(change).await.unwrap();
+    let books = fresh::<Book1000x100>(&db).await;
+    books.insert(&Book1000x100::new(7, vec![])).await.unwrap();
+    refuse_large(&db, &books).await;
     let numbers: Vec<_> = (0..20)
         .map(|n| if n % 7 == 3 { 1000 + n } else { n })
         .collect();
@@ -236,20 +200,4 @@ async fn o1_pushes_beside_dropped_ones_are_stored_once(db: Live) {
     for n in acknowledged.into_iter().flatten() {
         assert!(stored.contains(&n), "O1: {n} was acknowledged");
     }
-}
-
-/// Pushes whose callers leave before anything is sent are not sent.
-#[bucket_testkit::test]
-async fn pushes_that_are_dropped_while_they_wait_are_not_sent(db: Live) {
-    let books = fresh::<Roomy>(&db).await;
-    books.insert(&Roomy::new(7, vec![])).await.unwrap();
-    let mut pushes: Vec<_> = (0..100)
-        .map(|n| Box::pin(books.push(&7, n).into_future()))
-        .collect();
-    for push in &mut pushes {
-        assert!(poll!(push).is_pending());
-    }
-    drop(pushes);
-    books.push(&7, 1000).await.unwrap();
-    assert_eq!(items(&books, 7).await, [1000]);
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use bucket_runtime::{
-    Outlier, Outliers,
+    Error, Outlier, Outliers,
     mongodb::bson::{Document, doc},
 };
 use tokio::time::timeout;
@@ -17,19 +17,15 @@ use tokio::time::timeout;
 use crate::{
     outlier::{
         identity::support::{Followed, User3},
-        support::{Book, books, fresh, survey},
+        support::{Book, Book2x2, Counted3x2, fresh, remove, survey},
     },
     support::{
+        assert_refused,
         database::{Live, Recorded, documents},
-        outliers::fresh as fresh_parents,
         scale::scaled,
         tasks::JoinSet,
     },
 };
-
-books! {
-    Book2(2, 2)
-}
 
 /// Deletes the parent, and puts an extras document back as a push leaves it that was on its way, or a deletion that was
 /// cut short.
@@ -43,19 +39,35 @@ async fn leave_extras<T: Outlier<Id = i64>>(other: &Outliers<T>, id: i64) -> Vec
     documents(other.extras_collection()).await
 }
 
-#[bucket_testkit::test]
-async fn o1_a_handle_that_knows_a_deleted_parent_stores_nothing(db: Live) {
-    let books = fresh::<Book2>(&db).await;
-    let other = Book2::outliers(&db).await.unwrap();
-    books.insert(&Book2::new(7, vec![0, 1])).await.unwrap();
+/// No parent at all, and then one that the handle knew as an outlier.
+async fn stores_nothing<T: Book>(db: &Live) {
+    let books = fresh::<T>(db).await;
+    let other = T::outliers(db).await.unwrap();
+    let refused = async || {
+        let error = books.push(&7, 5).await.unwrap_err();
+        let many = books.push_many(&7, [5, 6, 7]).await.unwrap_err();
+        assert_eq!(many.rest, [5, 6, 7]);
+        let parents = books.collection().namespace().to_string();
+        for error in [error, many.error] {
+            assert_refused(&error, Error::is_not_found);
+            assert_eq!(error.collection(), parents);
+            assert_eq!(error.key(), Some("\"7\""));
+        }
+        assert!(!remove(&books, &7, 1).await.unwrap());
+        assert_eq!(documents(books.collection()).await, []);
+        documents(books.extras_collection()).await
+    };
+    assert_eq!(refused().await, []);
+    assert!(!books.delete(&7).await.unwrap());
+
+    books.insert(&T::new(7, vec![0, 1])).await.unwrap();
+    books.push_many(&7, [2, 3, 4]).await.unwrap();
+    assert!(other.delete(&7).await.unwrap());
+    assert_eq!(refused().await, []);
+    books.insert(&T::new(7, vec![0, 1])).await.unwrap();
     books.push_many(&7, [2, 3, 4]).await.unwrap();
     let left = leave_extras(&other, 7).await;
-    let error = books.push(&7, 5).await.unwrap_err();
-    assert!(error.is_not_found() && !error.is_maybe_stored(), "{error}");
-    let many = books.push_many(&7, [5, 6, 7]).await.unwrap_err();
-    assert!(many.error.is_not_found(), "{many}");
-    assert_eq!(many.rest, [5, 6, 7]);
-    assert_eq!(documents(books.extras_collection()).await, left);
+    assert_eq!(refused().await, left);
 
     // A parent that is inserted again is no outlier yet.
     let again = doc! { "_id": 7_i64, "title": "book 7", "buyers": [] };
@@ -65,8 +77,14 @@ async fn o1_a_handle_that_knows_a_deleted_parent_stores_nothing(db: Live) {
 }
 
 #[bucket_testkit::test]
+async fn o1_a_push_to_no_parent_stores_nothing_and_says_so(db: Live) {
+    stores_nothing::<Book2x2>(&db).await;
+    stores_nothing::<Counted3x2>(&db).await;
+}
+
+#[bucket_testkit::test]
 async fn o1_an_upsert_of_an_item_of_a_deleted_parent_replaces_nothing(db: Live) {
-    let users = fresh_parents::<User3>(&db).await;
+    let users = fresh::<User3>(&db).await;
     let other = User3::outliers(&db).await.unwrap();
     users.insert(&User3::new(7, 0..3)).await.unwrap();
     users.push(&7, User3::follower(3, 0)).await.unwrap();
@@ -87,9 +105,9 @@ async fn o1_an_upsert_of_an_item_of_a_deleted_parent_replaces_nothing(db: Live) 
 
 #[bucket_testkit::test]
 async fn a_push_of_nothing_sends_nothing(Recorded(db, record): Recorded) {
-    let books = fresh::<Book2>(&db).await;
-    let users = fresh_parents::<User3>(&db).await;
-    let book = Book2::new(7, (0..5).collect());
+    let books = fresh::<Book2x2>(&db).await;
+    let users = fresh::<User3>(&db).await;
+    let book = Book2x2::new(7, (0..5).collect());
     books.insert(&book).await.unwrap();
     books.push(&7, 5).await.unwrap();
     record.take();
@@ -107,12 +125,12 @@ async fn a_push_of_nothing_sends_nothing(Recorded(db, record): Recorded) {
 async fn o1_no_push_is_stored_that_begins_after_an_acknowledged_deletion(db: Live) {
     const WRITERS: i64 = 12;
     let parents = scaled(60_i64);
-    let books = fresh::<Book2>(&db).await;
-    let handles = [books.clone(), Book2::outliers(&db).await.unwrap()];
-    let deleter = Book2::outliers(&db).await.unwrap();
+    let books = fresh::<Book2x2>(&db).await;
+    let handles = [books.clone(), Book2x2::outliers(&db).await.unwrap()];
+    let deleter = Book2x2::outliers(&db).await.unwrap();
     let mut late_pushes = 0;
     for id in 0..parents {
-        let begin = Book2::new(id, vec![-1, -2]);
+        let begin = Book2x2::new(id, vec![-1, -2]);
         books.insert(&begin).await.unwrap();
         for handle in &handles {
             handle.push(&id, -3).await.unwrap();

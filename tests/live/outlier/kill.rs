@@ -8,19 +8,15 @@ use bucket_runtime::{Outlier, Outliers, mongodb::bson::doc};
 use crate::{
     outlier::{
         events::counted,
-        support::{Book, books, dense, fresh, items, repaired, stored},
+        support::{Book, Book3x2, dense, fresh, items, repaired, stored},
     },
     support::{
-        database::{Live, server},
+        database::{Live, number, server},
         transactions::end_transactions,
     },
 };
 
 const CALL: &str = "BUCKET_TESTS_CALL";
-
-books! {
-    Book3(3, 2)
-}
 
 /// Not a test: the other process runs one call, up to a command.
 #[bucket_testkit::test]
@@ -33,7 +29,7 @@ async fn the_other_process() {
         panic!("{call:?}");
     };
     let (db, events) = counted(db).await;
-    let books = Book3::outliers(&db).await.unwrap();
+    let books = Book3x2::outliers(&db).await.unwrap();
     events.abort_before(nth.parse().unwrap());
     match call {
         "push_many" => assert_eq!(books.push_many(&7, 100..108).await.unwrap(), 8),
@@ -43,11 +39,7 @@ async fn the_other_process() {
 }
 
 /// Carries out a call in another process. Returns whether it completed.
-async fn call(books: &Outliers<Book3>, nth: usize, call: &str) -> bool {
-    call_at(server().await.uri(), books, nth, call).await
-}
-
-async fn call_at(uri: &str, books: &Outliers<Book3>, nth: usize, call: &str) -> bool {
+async fn call(uri: &str, books: &Outliers<Book3x2>, nth: usize, call: &str) -> bool {
     let told = format!("{} {nth} {call}", books.collection().namespace().db);
     let mut command = std::process::Command::new(env::current_exe().unwrap());
     command
@@ -68,18 +60,18 @@ async fn call_at(uri: &str, books: &Outliers<Book3>, nth: usize, call: &str) -> 
     false
 }
 
-/// The first few values are stored, and the others can be pushed. What the other calls leave is what they leave when they
-/// are dropped after an answer, which `steps.rs` shows.
+/// The first few values are stored, and the others can be pushed. What the other calls leave is what they leave when
+/// they are dropped after an answer, which `steps.rs` shows; `split.rs` kills a repair at random.
 #[bucket_testkit::test]
 async fn a_process_killed_at_every_command_of_a_push_of_many(db: Live) {
-    let books = fresh::<Book3>(&db).await;
+    let books = fresh::<Book3x2>(&db).await;
     let values = Vec::from_iter(100..108);
     for length in [0, 3, 4, 5] {
         let own: Vec<i64> = (0..length).collect();
         for nth in 1.. {
             books.delete(&7).await.unwrap();
-            books.insert(&Book3::new(7, own.clone())).await.unwrap();
-            let done = call(&books, nth, "push_many").await;
+            books.insert(&Book3x2::new(7, own.clone())).await.unwrap();
+            let done = call(server().await.uri(), &books, nth, "push_many").await;
             let all = stored(&books).await.remove(&7).unwrap().all();
             let new = &all[own.len()..];
             assert!(
@@ -99,34 +91,6 @@ async fn a_process_killed_at_every_command_of_a_push_of_many(db: Live) {
     }
 }
 
-#[bucket_testkit::test]
-async fn a_process_killed_at_every_command_of_a_split(db: Live) {
-    let books = fresh::<Book3>(&db).await;
-    for pushed in [0, 3] {
-        for nth in 1.. {
-            books.delete(&7).await.unwrap();
-            let long =
-                doc! { "_id": 7_i64, "title": "book 7", "buyers": (0..10_i64).collect::<Vec<_>>() };
-            books.collection().insert_one(long).await.unwrap();
-            for value in 10..10 + pushed {
-                books.push(&7, value).await.unwrap();
-            }
-            let done = call(&books, nth, "repair").await;
-            assert_eq!(items(&books, 7).await, (0..10 + pushed).collect::<Vec<_>>());
-            // The dead process may have left a transaction open.
-            let db = books.collection().namespace().db;
-            end_transactions(books.collection().client(), &db).await;
-            repaired(&books).await.unwrap();
-            let stored = stored(&books).await.remove(&7).unwrap();
-            assert_eq!(stored.parent, [0, 1, 2]);
-            assert_eq!(stored.all(), (0..10 + pushed).collect::<Vec<_>>());
-            if done {
-                break;
-            }
-        }
-    }
-}
-
 /// The server ends the transaction of a dead process after its time limit. Until then another split
 /// waits, but does not give up.
 #[bucket_testkit::test]
@@ -139,19 +103,19 @@ async fn a_split_waits_for_the_transaction_of_a_killed_process() {
     }
     let name = format!("outlier_kill_split_{}", std::process::id());
     let db = server.database(&name).await.unwrap();
-    let books = fresh::<Book3>(&db).await;
+    let books = fresh::<Book3x2>(&db).await;
     let long = doc! { "_id": 7_i64, "title": "book 7", "buyers": (0..10_i64).collect::<Vec<_>>() };
     books.collection().insert_one(long).await.unwrap();
     let (mut open, mut left_open) = (0, 0);
     for nth in 1.. {
         assert!(
-            !call_at(server.uri(), &books, nth, "repair").await,
+            !call(server.uri(), &books, nth, "repair").await,
             "the split ended before a transaction was left open"
         );
         let admin = books.collection().client().database("admin");
         let status = admin.run_command(doc! { "serverStatus": 1 }).await.unwrap();
         let writes = status.get_document("transactions").unwrap();
-        open = crate::support::database::number(writes.get("currentOpen"));
+        open = number(writes.get("currentOpen"));
         left_open += usize::from(open > 0);
         // The third one has locked something.
         if left_open == 3 {

@@ -40,16 +40,10 @@ polls! {
 
 /// The number of entries of the index by which a total is known.
 async fn entries(db: &Database) -> i64 {
-    let validated = db.run_command(doc! { "validate": "extra_polls" }).await;
-    let validated = validated.unwrap();
-    let of_index = |raw: &Document| {
-        number(
-            raw.get_document("keysPerIndex")
-                .unwrap()
-                .get("outlier_total"),
-        )
-    };
-    of_index(&validated)
+    let validate = doc! { "validate": "extra_polls" };
+    let validated = db.run_command(validate).await.unwrap();
+    let per_index = validated.get_document("keysPerIndex").unwrap();
+    number(per_index.get("outlier_total"))
 }
 
 /// Its writers would leave the total behind.

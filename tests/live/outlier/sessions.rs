@@ -7,29 +7,27 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 
 use crate::{
-    outlier::support::{Book, books, dense, fresh, reads_agree, stored},
+    outlier::support::{Book, Book3x2, assert_in_order, dense, fresh, reads_agree, stored},
     support::{
         database::{Live, Recorded, documents},
         tasks::JoinSet,
     },
 };
 
-books! {
-    Book3(3, 2)
-}
-
-async fn opened(db: &Database) -> (Outliers<Book3>, ClientSession) {
-    let books = fresh::<Book3>(db).await;
+async fn opened(db: &Database) -> (Outliers<Book3x2>, ClientSession) {
+    let books = fresh::<Book3x2>(db).await;
     // The server creates no collection in a transaction across shards.
-    db.create_collection(Book3::SPEC.collection).await.unwrap();
+    db.create_collection(Book3x2::SPEC.collection)
+        .await
+        .unwrap();
     let session = books.collection().client().start_session().await.unwrap();
     (books, session)
 }
 
 /// Every call, with the expected answers.
-async fn every_call(books: &Outliers<Book3>, session: &mut ClientSession) {
+async fn every_call(books: &Outliers<Book3x2>, session: &mut ClientSession) {
     for (id, buyers) in [(1, 1), (7, 6)] {
-        let book = Book3::new(id, (0..buyers).collect());
+        let book = Book3x2::new(id, (0..buyers).collect());
         let inserted = books.insert(&book).session(&mut *session);
         inserted.await.unwrap();
     }
@@ -40,10 +38,10 @@ async fn every_call(books: &Outliers<Book3>, session: &mut ClientSession) {
     let parent = books.get(&1).session(&mut *session).await.unwrap().unwrap();
     assert_eq!(
         (parent.document, parent.has_extras),
-        (Book3::new(1, vec![0, 1, 2]), true)
+        (Book3x2::new(1, vec![0, 1, 2]), true)
     );
     let all = books.get_all(&1).session(&mut *session).await.unwrap();
-    assert_eq!(all, Some(Book3::new(1, (0..8).collect())));
+    assert_eq!(all, Some(Book3x2::new(1, (0..8).collect())));
     let items = books.items(&7).session(&mut *session).await.unwrap();
     assert_eq!(
         items.try_collect::<Vec<_>>().await.unwrap(),
@@ -62,7 +60,7 @@ async fn every_call(books: &Outliers<Book3>, session: &mut ClientSession) {
     let found = books.find(doc! {}).session(&mut *session).await.unwrap();
     assert_eq!(found.try_collect::<Vec<_>>().await.unwrap().len(), 2);
     for value in [3, 4] {
-        let equal = Book3::FIELDS.buyers.item().eq(value);
+        let equal = Book3x2::FIELDS.buyers.item().eq(value);
         let removed = books.remove_items(&1, equal).session(&mut *session);
         assert_eq!(removed.await.unwrap(), 1);
     }
@@ -74,7 +72,7 @@ async fn every_call(books: &Outliers<Book3>, session: &mut ClientSession) {
 
 #[bucket_testkit::test]
 async fn every_call_is_sent_in_the_session(Recorded(db, record): Recorded) {
-    let books = Book3::outliers(&db).await.unwrap();
+    let books = Book3x2::outliers(&db).await.unwrap();
     let mut session = books.collection().client().start_session().await.unwrap();
     record.take();
     every_call(&books, &mut session).await;
@@ -113,7 +111,7 @@ async fn every_call_belongs_to_the_transaction(db: Live) {
 async fn pushes_after_an_aborted_transaction_keep_all_guarantees(db: Live) {
     let (books, mut session) = opened(&db).await;
     for begin in 0..7 {
-        let book = Book3::new(7, (0..begin).collect());
+        let book = Book3x2::new(7, (0..begin).collect());
         books.insert(&book).await.unwrap();
         let both = async || {
             let parents = documents(books.collection()).await;
@@ -140,7 +138,7 @@ async fn pushes_after_an_aborted_transaction_keep_all_guarantees(db: Live) {
 #[bucket_testkit::test(multi_thread)]
 async fn transactions_that_lose_a_race_run_again(db: Live) {
     let (books, _) = opened(&db).await;
-    books.insert(&Book3::new(7, vec![])).await.unwrap();
+    books.insert(&Book3x2::new(7, vec![])).await.unwrap();
     let mut writers = JoinSet::new();
     for writer in 0..12_i64 {
         let books = books.clone();
@@ -174,7 +172,7 @@ async fn transactions_that_lose_a_race_run_again(db: Live) {
     }
     writers.join_all().await;
     let stored = dense(&books).await.remove(&7).unwrap();
-    crate::outlier::support::assert_in_order(&stored.all(), |value| value / 100);
+    assert_in_order(&stored.all(), |value| value / 100);
     let mut all = stored.all();
     all.sort_unstable();
     let expected = (0..12).flat_map(|writer| (0..10).map(move |n| writer * 100 + n));

@@ -3,6 +3,7 @@
 
 use std::{
     collections::BTreeMap,
+    ops::Range,
     process::Stdio,
     sync::{
         Arc,
@@ -22,7 +23,8 @@ use crate::{
     outlier::{
         events::counted,
         support::{
-            assert_in_order, books, fresh, items, reads_agree, remove, repaired, stored, verify,
+            Book3x2, Book50x100, assert_in_order, fresh, items, reads_agree, remove, repaired,
+            stored, verify,
         },
     },
     support::{
@@ -37,13 +39,13 @@ const LONG: i64 = 2000;
 const WRITERS: i64 = 4;
 const URI: &str = "BUCKET_TESTS_SPLIT";
 
-books! {
-    Book50(50, 100)
-    Book3(3, 2)
-}
-
 fn is_long(id: i64) -> bool {
     id % 100 == 37
+}
+
+/// How many values a parent has at first.
+fn length(id: i64) -> i64 {
+    if is_long(id) { LONG } else { id % 50 }
 }
 
 fn parent(id: i64, values: i64) -> Document {
@@ -54,19 +56,16 @@ fn parent(id: i64, values: i64) -> Document {
 type Pushed = BTreeMap<i64, Vec<i64>>;
 
 /// Pushes to long parents and to others until told to stop.
-async fn write(books: Outliers<Book50>, writer: i64, stop: Arc<AtomicBool>) -> Pushed {
+async fn write(books: Outliers<Book50x100>, writer: i64, stop: Arc<AtomicBool>) -> Pushed {
     let mut pushed = Pushed::new();
     let mut value = (writer + 1) * 1_000_000;
     while !stop.load(Ordering::SeqCst) {
-        let (id, many) = {
-            let mut random = rand::rng();
-            let long = random.random_range(0..PARENTS / 100) * 100 + 37;
-            let any = random.random_range(0..PARENTS);
-            (
-                if random.random() { long } else { any },
-                random.random_range(1..5),
-            )
+        let random = |range: Range<i64>| rand::rng().random_range(range);
+        let id = match random(0..2) {
+            0 => random(0..PARENTS / 100) * 100 + 37,
+            _ => random(0..PARENTS),
         };
+        let many = random(1..5);
         let values: Vec<i64> = (value..value + many).collect();
         value += many;
         match many {
@@ -87,19 +86,17 @@ async fn the_repairing_process() {
     };
     // Its client has an app name, by which its transaction is found.
     let (db, _) = counted(&name).await;
-    OutlierOps::<Book50>::of(&db).repair().await.unwrap();
+    OutlierOps::<Book50x100>::of(&db).repair().await.unwrap();
 }
 
 /// Waits until some more parents are split, and then for a moment, which ends in the middle of some step.
-async fn until_some_are_split(books: &Outliers<Book50>) {
+async fn until_some_are_split(books: &Outliers<Book50x100>) {
     let too_long = || async {
         let too_long = doc! { "buyers.50": { "$exists": true } };
         books.collection().count_documents(too_long).await.unwrap()
     };
-    let (parents, moment) = {
-        let mut random = rand::rng();
-        (random.random_range(1..3), random.random_range(0..8))
-    };
+    let parents = rand::rng().random_range(1..3);
+    let moment = rand::rng().random_range(0..8);
     let before = too_long().await;
     while too_long().await + parents > before {
         tokio::time::sleep(Duration::from_millis(2)).await;
@@ -107,7 +104,7 @@ async fn until_some_are_split(books: &Outliers<Book50>) {
     tokio::time::sleep(Duration::from_millis(moment)).await;
 }
 
-async fn repair_that_is_dropped(books: &Outliers<Book50>) {
+async fn repair_that_is_dropped(books: &Outliers<Book50x100>) {
     tokio::select! {
         biased;
         () = until_some_are_split(books) => {}
@@ -115,14 +112,11 @@ async fn repair_that_is_dropped(books: &Outliers<Book50>) {
     }
 }
 
-async fn repair_in_a_process_that_is_killed(books: &Outliers<Book50>) {
+async fn repair_in_a_process_that_is_killed(books: &Outliers<Book50x100>) {
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    let name = "outlier::split::the_repairing_process";
     command
-        .args([
-            "outlier::split::the_repairing_process",
-            "--exact",
-            "--ignored",
-        ])
+        .args([name, "--exact", "--ignored"])
         .env(URI, books.collection().namespace().db)
         .env("MONGODB_URI", server().await.uri())
         .stdout(Stdio::null());
@@ -136,17 +130,15 @@ async fn repair_in_a_process_that_is_killed(books: &Outliers<Book50>) {
 
 #[bucket_testkit::test(multi_thread)]
 async fn two_thousand_parents_are_split_while_others_push(db: Live) {
-    let books = fresh::<Book50>(&db).await;
-    let parents: Vec<_> = (0..PARENTS)
-        .map(|id| parent(id, if is_long(id) { LONG } else { id % 50 }))
-        .collect();
+    let books = fresh::<Book50x100>(&db).await;
+    let parents = Vec::from_iter((0..PARENTS).map(|id| parent(id, length(id))));
     for parents in parents.chunks(500) {
         books.collection().insert_many(parents).await.unwrap();
     }
     let stop = Arc::new(AtomicBool::new(false));
     let mut writers = JoinSet::new();
     for writer in 0..WRITERS {
-        let books = Book50::outliers(&db).await.unwrap();
+        let books = Book50x100::outliers(&db).await.unwrap();
         writers.spawn(write(books, writer, Arc::clone(&stop)));
     }
     for _ in 0..3 {
@@ -162,19 +154,14 @@ async fn two_thousand_parents_are_split_while_others_push(db: Live) {
     let stored = stored(&books).await;
     assert_eq!(stored.len() as i64, PARENTS);
     for (id, stored) in &stored {
-        let old = if is_long(*id) { LONG } else { id % 50 };
         let all = stored.all();
-        let (first, new) = all.split_at(old as usize);
-        assert!(first.iter().copied().eq(0..old), "O5: {id}");
+        let (first, new) = all.split_at(length(*id) as usize);
+        assert!(first.iter().copied().eq(0..length(*id)), "O5: {id}");
         assert_in_order(new, |value| value / 1_000_000);
         let mut new = new.to_vec();
         new.sort_unstable();
-        let mut expected: Vec<_> = pushed
-            .iter()
-            .filter_map(|pushed| pushed.get(id))
-            .flatten()
-            .copied()
-            .collect();
+        let pushed = pushed.iter().filter_map(|pushed| pushed.get(id));
+        let mut expected = Vec::from_iter(pushed.flatten().copied());
         expected.sort_unstable();
         assert_eq!(new, expected, "O1: {id}");
         if is_long(*id) {
@@ -192,7 +179,7 @@ async fn two_thousand_parents_are_split_while_others_push(db: Live) {
 /// extras, and what moves out of the parent must come before them.
 #[bucket_testkit::test]
 async fn what_was_pushed_before_the_split_stays_behind_what_is_older(db: Live) {
-    let books = fresh::<Book3>(&db).await;
+    let books = fresh::<Book3x2>(&db).await;
     for length in [4, 5, 12] {
         for pushed in [0, 1, 2, 3] {
             let long = parent(7, length);
@@ -212,7 +199,7 @@ async fn what_was_pushed_before_the_split_stays_behind_what_is_older(db: Live) {
             reads_agree(&books, 7, &found).await;
             // Through the handle that split, and through one that knows nothing.
             books.push(&7, length + pushed).await.unwrap();
-            let other = Book3::outliers(&db).await.unwrap();
+            let other = Book3x2::outliers(&db).await.unwrap();
             let more = length + pushed + 1..length + pushed + 8;
             other.push_many(&7, more.clone()).await.unwrap();
             let found = stored(&books).await.remove(&7).unwrap();
@@ -227,7 +214,7 @@ async fn what_was_pushed_before_the_split_stays_behind_what_is_older(db: Live) {
 /// The last page of a split is open. Without its only item it goes, and what is pushed next begins at zero.
 #[bucket_testkit::test]
 async fn o4_the_last_page_of_a_split_may_be_emptied(db: Live) {
-    let books = fresh::<Book3>(&db).await;
+    let books = fresh::<Book3x2>(&db).await;
     books.collection().insert_one(parent(7, 6)).await.unwrap();
     repaired(&books).await.unwrap();
     remove(&books, &7, 5).await.unwrap();
@@ -244,7 +231,7 @@ async fn o4_the_last_page_of_a_split_may_be_emptied(db: Live) {
 /// below those of the first split.
 #[bucket_testkit::test]
 async fn a_parent_is_split_again_and_again(db: Live) {
-    let books = fresh::<Book3>(&db).await;
+    let books = fresh::<Book3x2>(&db).await;
     books.collection().insert_one(parent(7, 8)).await.unwrap();
     books.push(&7, 8).await.unwrap();
     let mut expected: Vec<i64> = (0..9).collect();

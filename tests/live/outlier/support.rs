@@ -8,10 +8,11 @@ use std::{
 
 use bucket_ops::{OutlierOps, Problem};
 use bucket_runtime::{
-    Outlier, Outliers, Result,
-    mongodb::bson::{Bson, Document},
+    Filter, Outlier, Outliers, Result,
+    mongodb::bson::{Bson, Document, doc},
 };
 use futures_util::TryStreamExt;
+use serde::{Deserialize, Serialize};
 
 use crate::support::database::{documents, number};
 pub(crate) use crate::support::outliers::{fresh, remove, repaired, verify};
@@ -22,10 +23,8 @@ pub(crate) trait Book: Outlier<Id = i64, Item = i64> + Clone + Debug + PartialEq
 }
 
 macro_rules! books {
-    ($($name:ident($threshold:literal, $capacity:literal))+) => {$(
-        #[derive(
-            Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, bucket_runtime::Outlier,
-        )]
+    ($($name:ident($threshold:literal, $capacity:literal $(, $total:ident)?))+) => {$(
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
         #[outlier(
             collection = "books",
             extras = "extra_books",
@@ -35,20 +34,67 @@ macro_rules! books {
         )]
         pub(crate) struct $name {
             #[serde(rename = "_id")]
-            id: i64,
-            title: String,
+            pub(crate) id: i64,
+            pub(crate) title: String,
             #[outlier(items)]
-            buyers: Vec<i64>,
+            pub(crate) buyers: Vec<i64>,
+            $(#[outlier(total)]
+            $total: u64,)?
         }
 
-        impl $crate::outlier::support::Book for $name {
+        impl Book for $name {
             fn new(id: i64, buyers: Vec<i64>) -> Self {
-                Self { id, title: format!("book {id}"), buyers }
+                Self { id, title: format!("book {id}"), buyers, $($total: 0)? }
             }
         }
     )+};
 }
-pub(crate) use books;
+
+// By threshold and capacity, since a type fixes both.
+books! {
+    Book1x1(1, 1) Book1x2(1, 2) Book1x10(1, 10) Book1x1000(1, 1000)
+    Book2x2(2, 2) Book2x10(2, 10)
+    Book3x2(3, 2) Book3x5(3, 5) Book3x100(3, 100)
+    Book4x5(4, 5)
+    Book20x10(20, 10) Book20x1000(20, 1000)
+    Book50x1(50, 1) Book50x10(50, 10) Book50x100(50, 100) Book50x1000(50, 1000)
+    Book1000x10(1000, 10) Book1000x100(1000, 100)
+    Counted3x2(3, 2, number) Counted4x5(4, 5, number)
+}
+
+/// A condition, on the client and on the server.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Condition {
+    Any,
+    Even,
+    Is(i64),
+    Below(i64),
+    /// Above a number, and not this one.
+    AboveBut(i64, i64),
+}
+
+impl Condition {
+    pub(crate) fn holds(self, value: i64) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Even => value % 2 == 0,
+            Self::Is(same) => value == same,
+            Self::Below(most) => value < most,
+            Self::AboveBut(above, not) => value > above && value != not,
+        }
+    }
+
+    pub(crate) fn filter(self) -> Filter<i64> {
+        let item = Book3x2::FIELDS.buyers.item();
+        match self {
+            Self::Any => Filter::default(),
+            Self::Even => item.is(doc! { "$mod": [2, 0] }),
+            Self::Is(same) => item.eq(same),
+            Self::Below(most) => item.lt(most),
+            Self::AboveBut(above, not) => item.gt(above).and(item.ne(not)),
+        }
+    }
+}
 
 /// The problems that are left after a repair that also deletes extras without a parent.
 pub(crate) async fn repair<T: Outlier>(of: &Outliers<T>) -> Result<Vec<Problem>> {

@@ -11,11 +11,9 @@ use bucket_runtime::{
 };
 
 use crate::{
-    outlier::support::{Book, books, items, remove, repair, repaired, survey},
+    outlier::support::{Book, Book3x2, items, remove, repair, repaired, survey},
     support::database::{Live, documents, number},
 };
-
-books! { Short(3, 2) }
 
 /// DocumentValidationFailure.
 fn is_refusal(error: &DriverError) -> bool {
@@ -47,11 +45,11 @@ async fn no_write_of_the_library_is_refused(db: Live) {
     let extras = db.collection::<Document>("extra_books");
     extras.insert_one(manual).await.unwrap();
 
-    Short::create_collections(&db).await.unwrap();
-    let books = Short::outliers(&db).await.unwrap();
+    Book3x2::create_collections(&db).await.unwrap();
+    let books = Book3x2::outliers(&db).await.unwrap();
     for id in 0..4 {
         let buyers = Vec::from_iter(0..id * 4);
-        books.insert(&Short::new(id, buyers)).await.unwrap();
+        books.insert(&Book3x2::new(id, buyers)).await.unwrap();
         for value in 100..110 {
             books.push(&id, value).await.unwrap();
         }
@@ -86,9 +84,9 @@ async fn no_write_of_the_library_is_refused(db: Live) {
 
 #[bucket_testkit::test]
 async fn what_would_break_the_threshold_or_the_extras_is_refused_from_any_writer(db: Live) {
-    Short::create_collections(&db).await.unwrap();
-    let books = Short::outliers(&db).await.unwrap();
-    let book = Short::new(1, (0..6).collect());
+    Book3x2::create_collections(&db).await.unwrap();
+    let books = Book3x2::outliers(&db).await.unwrap();
+    let book = Book3x2::new(1, (0..6).collect());
     books.insert(&book).await.unwrap();
 
     let (parents, extras) = (books.collection(), books.extras_collection());

@@ -18,14 +18,8 @@ use serde::{Deserialize, Serialize};
 use crate::support::{
     database::{Live, dense, server},
     runtime::blocking,
+    zoo::ticks::{Numbered10, Tick},
 };
-
-#[derive(Debug, Clone, PartialEq, Bucket)]
-#[bucket(collection = "trades", id = "{customer_id}_{#}", capacity = 10)]
-struct Trade {
-    customer_id: i64,
-    n: i64,
-}
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
 #[outlier(
@@ -51,16 +45,12 @@ fn connect(name: &str) -> (Client, Database) {
     (client, db)
 }
 
-fn trade(customer_id: i64, n: i64) -> Trade {
-    Trade { customer_id, n }
+fn numbers(ticks: impl IntoIterator<Item = Numbered10>) -> Vec<i64> {
+    ticks.into_iter().map(|tick| tick.n()).collect()
 }
 
-fn numbers(trades: impl IntoIterator<Item = Trade>) -> Vec<i64> {
-    trades.into_iter().map(|trade| trade.n).collect()
-}
-
-fn all(trades: &Buckets<Trade>, customer_id: i64) -> Vec<i64> {
-    let items = trades.items(&customer_id).run().unwrap();
+fn all(ticks: &Buckets<Numbered10>, k: i64) -> Vec<i64> {
+    let items = ticks.items(&k).run().unwrap();
     numbers(items.map(Result::unwrap))
 }
 
@@ -68,31 +58,29 @@ fn all(trades: &Buckets<Trade>, customer_id: i64) -> Vec<i64> {
 async fn appends_of_many_threads_fill_whole_buckets(db: Live) {
     blocking(|| {
         let (client, db) = connect(db.name());
-        let trades = Trade::buckets(&db).run().unwrap();
+        let ticks = Numbered10::buckets(&db).run().unwrap();
         thread::scope(|scope| {
             for writer in 0..8 {
-                let trades = &trades;
+                let ticks = &ticks;
                 scope.spawn(move || {
                     for n in 0..50 {
-                        let trade = trade(n % 2, writer * 1000 + n);
-                        trades.append(&trade).run().unwrap();
+                        let tick = Numbered10::new(n % 2, writer * 1000 + n);
+                        ticks.append(&tick).run().unwrap();
                     }
                 });
             }
         });
-        let stored = client.database(db.name()).collection::<Document>("trades");
+        let stored = client.database(db.name()).collection::<Document>("ticks");
         let stored = stored.find(doc! {}).sort(doc! { "_id": 1 }).run().unwrap();
-        let buckets = dense::<Trade>(stored.map(Result::unwrap).collect());
-        assert_eq!(buckets.values().map(Vec::len).collect::<Vec<_>>(), [20, 20]);
+        let buckets = dense::<Numbered10>(stored.map(Result::unwrap).collect());
+        assert_eq!(Vec::from_iter(buckets.values().map(Vec::len)), [20, 20]);
 
-        let mut of_first = all(&trades, 0);
+        let mut of_first = all(&ticks, 0);
         for writer in 0..8 {
             // Each writer's own items are in order.
             let own = of_first.iter().copied().filter(|n| n / 1000 == writer);
-            assert!(
-                own.eq((0..25).map(|n| writer * 1000 + 2 * n)),
-                "{of_first:?}"
-            );
+            let sent = (0..25).map(|n| writer * 1000 + 2 * n);
+            assert!(own.eq(sent), "{of_first:?}");
         }
         of_first.sort_unstable();
         of_first.dedup();
@@ -104,33 +92,24 @@ async fn appends_of_many_threads_fill_whole_buckets(db: Live) {
 async fn pages_items_and_counts_are_read(db: Live) {
     blocking(|| {
         let (_, db) = connect(db.name());
-        let trades = Trade::buckets(&db).run().unwrap();
-        let stored = trades.append_many((0..35).map(|n| trade(1, n))).run();
-        assert_eq!(stored.unwrap(), 35);
-        let stored = trades.append_stream(stream::iter([trade(2, 100), trade(2, 101)]));
-        assert_eq!(stored.run().unwrap(), 2);
+        let ticks = Numbered10::buckets(&db).run().unwrap();
+        let stored = ticks.append_many((0..35).map(|n| Numbered10::new(1, n)));
+        assert_eq!(stored.run().unwrap(), 35);
+        let more = stream::iter([100, 101].map(|n| Numbered10::new(2, n)));
+        assert_eq!(ticks.append_stream(more).run().unwrap(), 2);
 
-        let first = trades.page(&1, 1).run().unwrap().unwrap();
-        assert_eq!(numbers(first.items), Vec::from_iter(0..10));
-        let second = trades.page(&1, 2).run().unwrap().unwrap();
+        let second = ticks.page(&1, 2).run().unwrap().unwrap();
         assert_eq!(numbers(second.items), Vec::from_iter(10..20));
-        let last = trades.latest(&1).run().unwrap().unwrap();
-        assert_eq!(numbers(last.items), Vec::from_iter(30..35));
-        assert!(trades.page(&1, 5).run().unwrap().is_none());
-        assert_eq!(trades.count(&1).run().unwrap(), 35);
-        assert_eq!(trades.page_count(&1).run().unwrap(), 4);
-        let pages = trades.pages(&1).run().unwrap();
-        let lengths: Vec<_> = pages.map(|page| page.unwrap().items.len()).collect();
-        assert_eq!(lengths, [10, 10, 10, 5]);
+        assert_eq!(ticks.count(&1).run().unwrap(), 35);
+        let pages = ticks.pages(&1).run().unwrap();
+        let lengths = pages.map(|page| page.unwrap().items.len());
+        assert_eq!(Vec::from_iter(lengths), [10, 10, 10, 5]);
 
-        let large = Trade::FIELDS.n.gte(30);
-        let large = trades.all_items().filter(large).newest_first().run();
-        assert_eq!(
-            numbers(large.unwrap().map(Result::unwrap)),
-            [101, 100, 34, 33, 32, 31, 30]
-        );
+        let some = Numbered10::n_is(34).or(Numbered10::n_is(101));
+        let some = ticks.all_items().filter(some).newest_first().run();
+        assert_eq!(numbers(some.unwrap().map(Result::unwrap)), [101, 34]);
         // A stream that is not read to its end.
-        let some = trades.items(&1).skip(7).run().unwrap().take(5);
+        let some = ticks.items(&1).skip(7).run().unwrap().take(5);
         assert_eq!(numbers(some.map(Result::unwrap)), Vec::from_iter(7..12));
     });
 }
@@ -139,27 +118,27 @@ async fn pages_items_and_counts_are_read(db: Live) {
 async fn a_transaction_of_the_drivers_blocking_session_holds_all_or_nothing(db: Live) {
     blocking(|| {
         let (client, db) = connect(db.name());
-        let trades = Trade::buckets(&db).run().unwrap();
-        trades.append(&trade(1, 0)).run().unwrap();
+        let ticks = Numbered10::buckets(&db).run().unwrap();
+        ticks.append(&Numbered10::new(1, 0)).run().unwrap();
         let mut session = client.start_session().run().unwrap();
 
         session.start_transaction().run().unwrap();
         for n in 1..15 {
-            let (item, session) = (trade(1, n), &mut session);
-            trades.append(&item).session(session).run().unwrap();
+            let (item, session) = (Numbered10::new(1, n), &mut session);
+            ticks.append(&item).session(session).run().unwrap();
         }
         // The transaction sees its own writes: the reads use the same session.
-        let within = trades.items(&1).session(&mut session).run().unwrap();
+        let within = ticks.items(&1).session(&mut session).run().unwrap();
         assert_eq!(within.count(), 15);
-        assert_eq!(all(&trades, 1), [0]);
+        assert_eq!(all(&ticks, 1), [0]);
         session.abort_transaction().run().unwrap();
-        assert_eq!(all(&trades, 1), [0]);
+        assert_eq!(all(&ticks, 1), [0]);
 
         session.start_transaction().run().unwrap();
-        let one = trade(1, 1);
-        trades.append(&one).session(&mut session).run().unwrap();
+        let one = Numbered10::new(1, 1);
+        ticks.append(&one).session(&mut session).run().unwrap();
         session.commit_transaction().run().unwrap();
-        assert_eq!(all(&trades, 1), [0, 1]);
+        assert_eq!(all(&ticks, 1), [0, 1]);
     });
 }
 
@@ -180,13 +159,11 @@ async fn parents_are_written_read_and_repaired(db: Live) {
         books.push_many(&1, many).run().unwrap();
         assert!(books.push(&3, "a").run().unwrap_err().is_not_found());
 
-        let stored = books.get(&1).run().unwrap().unwrap();
-        assert!(stored.has_extras);
-        assert_eq!(stored.document.buyers, ["a", "b", "c"]);
+        assert!(books.get(&1).run().unwrap().unwrap().has_extras);
         let joined = books.get_all(&1).run().unwrap().unwrap();
         assert_eq!(joined.buyers, ["a", "b", "c", "d", "e", "f", "g"]);
-        let buyers: Vec<_> = books.items(&1).run().unwrap().map(Result::unwrap).collect();
-        assert_eq!(buyers, joined.buyers);
+        let buyers = books.items(&1).run().unwrap().map(Result::unwrap);
+        assert_eq!(Vec::from_iter(buyers), joined.buyers);
         assert_eq!(books.extras(&1).run().unwrap().count(), 2);
         let recent = books.find(Book::FIELDS.year.gte(2020)).run().unwrap();
         let recent: Vec<_> = recent.map(|book| book.unwrap().document.id).collect();
@@ -196,16 +173,9 @@ async fn parents_are_written_read_and_repaired(db: Live) {
         let sales = client.database(db.name()).collection::<Document>("sales");
         let grown = doc! { "_id": 4_i64, "year": 2020, "buyers": ["a", "b", "c", "d", "e"] };
         sales.insert_one(grown).run().unwrap();
-        assert_eq!(
-            OutlierOps::<Book>::of(&db)
-                .verify()
-                .run()
-                .unwrap()
-                .problems
-                .len(),
-            1
-        );
-        assert_eq!(OutlierOps::<Book>::of(&db).repair().run().unwrap().left, []);
+        let ops = OutlierOps::<Book>::of(&db);
+        assert_eq!(ops.verify().run().unwrap().problems.len(), 1);
+        assert_eq!(ops.repair().run().unwrap().left, []);
         assert!(books.delete(&1).run().unwrap());
     });
 }
@@ -214,5 +184,5 @@ async fn parents_are_written_read_and_repaired(db: Live) {
 #[bucket_testkit::test]
 #[should_panic(expected = "within a runtime")]
 async fn asynchronous_code_may_not_block(db: Live) {
-    let _ = Trade::buckets(&db).run();
+    let _ = Numbered10::buckets(&db).run();
 }

@@ -18,7 +18,7 @@ use futures_util::TryStreamExt;
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
 use crate::support::{
-    database::{Live, documents, is_cluster, number},
+    database::{Live, documents, fresh, is_cluster, number},
     scale::is_long,
 };
 
@@ -133,12 +133,9 @@ async fn change<T: Line>(lines: &Buckets<T>, next: &mut i64, random: &mut StdRng
     }
     for owner in 1..3 {
         let share = random.random_range(0.0..0.5);
-        let all = stored(lines).await;
-        let gone = all.iter().filter(|stored| stored.1 == owner);
-        let gone = gone
-            .filter(|_| random.random_bool(share))
-            .map(|stored| stored.2);
-        let gone = Vec::from_iter(gone);
+        let mut gone = stored(lines).await;
+        gone.retain(|stored| stored.1 == owner && random.random_bool(share));
+        let gone = gone.iter().map(|stored| stored.2).collect();
         T::remove(lines, owner, gone).await;
     }
     if random.random_bool(0.3)
@@ -152,7 +149,7 @@ async fn change<T: Line>(lines: &Buckets<T>, next: &mut i64, random: &mut StdRng
 /// Reads a part of a list, changes what is stored, and reads on, in the same order or the other one.
 async fn go_on<T: Line>(db: &Database, seed: u64) {
     let random = &mut StdRng::seed_from_u64(seed);
-    let lines = T::buckets(db).await.unwrap();
+    let lines = fresh::<T>(db).await;
     let mut next = random.random_range(1..60);
     let first = (0..next).map(|n| T::new(random.random_range(1..3), n, random.random_range(0..2)));
     lines.append_many(Vec::from_iter(first)).await.unwrap();
@@ -214,23 +211,15 @@ async fn go_on<T: Line>(db: &Database, seed: u64) {
             }
             let rest = rest.into_iter().skip(skip.unwrap_or(0) as usize);
             let rest = Vec::from_iter(rest.take(limit.unwrap_or(u64::MAX) as usize));
-            assert_eq!(
-                found, rest,
-                "{said} {reversed} {limit:?} {skip:?} {given:?}"
-            );
+            let case = format!("{said} {reversed} {limit:?} {skip:?} {given:?}");
+            assert_eq!(found, rest, "{case}");
         }
         change(&lines, &mut next, random).await;
         // If nothing that was given of this bucket is left, the place in it is not known any more.
         let now = stored(&lines).await;
-        let of_bucket = given.iter().filter(|n| {
-            before
-                .iter()
-                .any(|stored| stored.2 == **n && stored.0 == *bucket)
-        });
-        let is_known = of_bucket
-            .into_iter()
-            .any(|n| now.iter().any(|stored| stored.2 == *n));
-        if !is_known {
+        let is_left = |n: i64| now.iter().any(|stored| stored.2 == n);
+        let mut of_bucket = before.iter().filter(|stored| stored.0 == *bucket);
+        if !of_bucket.any(|stored| given.contains(&stored.2) && is_left(stored.2)) {
             return;
         }
     }
@@ -243,25 +232,19 @@ fn in_order<T: Bucket>(list: Items<'static, T>, newest_first: bool) -> Items<'st
     }
 }
 
-async fn cases() -> u64 {
-    match is_long() {
+#[bucket_testkit::test]
+async fn g1_a_read_goes_on_where_another_one_was(db: Live) {
+    let cases = match is_long() {
         // Each case shards a collection.
         _ if is_cluster().await => 5,
         true => 40,
         false => 10,
-    }
-}
-
-#[bucket_testkit::test]
-async fn g1_a_read_goes_on_where_another_one_was(db: Live) {
+    };
     let start: u64 = rand::random();
-    for seed in (0..cases().await).map(|n| start.wrapping_add(n)) {
+    for seed in (0..cases).map(|n| start.wrapping_add(n)) {
         go_on::<Seconds>(&db, seed).await;
-        db.collection::<Document>("lines").drop().await.unwrap();
         go_on::<Numbers>(&db, seed).await;
-        db.collection::<Document>("lines").drop().await.unwrap();
         go_on::<Windows>(&db, seed).await;
-        db.collection::<Document>("lines").drop().await.unwrap();
     }
 }
 

@@ -18,11 +18,9 @@ const CAPACITY: i64 = 10;
 
 /// Two collections.
 async fn both(db: &Database) -> (Buckets<Seconds10>, Buckets<Numbered10>) {
+    let timed = Seconds10::buckets(db).await.unwrap();
     let numbered = Numbered10::buckets_in(db.collection::<Document>("numbered"));
-    (
-        Seconds10::buckets(db).await.unwrap(),
-        numbered.await.unwrap(),
-    )
+    (timed, numbered.await.unwrap())
 }
 
 fn full_bucket(id: String) -> Document {
@@ -123,11 +121,8 @@ async fn a_deep_page_fetches_one_document(Recorded(db, record): Recorded) {
     let by_id = explained(&record).await;
     let plan = executed(&by_id);
     // Found without a plan; from 8.0 on this has another name.
-    let without_plan = ["IDHACK", "EXPRESS_IXSCAN"];
-    assert!(
-        without_plan.iter().any(|name| stage(plan, name).is_some()),
-        "{plan}"
-    );
+    let without_plan = stage(plan, "IDHACK").or(stage(plan, "EXPRESS_IXSCAN"));
+    assert!(without_plan.is_some(), "{plan}");
     assert_eq!(examined_by(&by_id), examines(1, 1));
 
     // The last one.

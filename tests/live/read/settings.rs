@@ -48,10 +48,6 @@ async fn client(uri: &str) -> (Client, Sent) {
     (Client::with_options(options).unwrap(), sent)
 }
 
-fn moment(n: i64) -> DateTime {
-    DateTime::from_millis(1_800_000_000_000 + n * 1000)
-}
-
 /// Every call that reads, with these settings. Without them its first command says nothing of either.
 macro_rules! each_read {
     ($readings:ident, $books:ident, $done:ident, |$read:ident| $settings:expr) => {{
@@ -63,6 +59,7 @@ macro_rules! each_read {
                 result
             }};
         }
+        let large = || Reading::FIELDS.value.gt(4);
         let first = done!($readings.page(&1, 1)).unwrap();
         assert_eq!(first.items[0].value, 0);
         assert_eq!(done!($readings.latest(&1)).unwrap().items[0].value, 6);
@@ -76,10 +73,7 @@ macro_rules! each_read {
         for (items, count) in [
             (done!($readings.items(&1)), 7),
             (done!($readings.items(&1).skip(5)), 2),
-            (
-                done!($readings.items(&1).filter(Reading::FIELDS.value.gt(4))),
-                2,
-            ),
+            (done!($readings.items(&1).filter(large())), 2),
             (done!($readings.all_items()), 7),
         ] {
             assert_eq!(items.try_collect::<Vec<_>>().await.unwrap().len(), count);
@@ -104,11 +98,12 @@ async fn each_read_takes_a_read_preference_and_a_read_concern() {
     let (client, sent) = client(set.uri()).await;
     let db = client.database("settings");
     let readings: Buckets<Reading> = Reading::buckets(&db).await.unwrap();
-    for n in 0..7 {
+    for value in 0..7 {
+        let at = DateTime::from_millis(1_800_000_000_000 + i64::from(value) * 1000);
         let reading = Reading {
             sensor: 1,
-            at: moment(n),
-            value: i32::try_from(n).unwrap(),
+            at,
+            value,
         };
         readings.append(&reading).await.unwrap();
     }

@@ -16,7 +16,7 @@ use rand::random_range;
 use tokio::time::timeout;
 
 use crate::support::{
-    database::{Live, documents, items},
+    database::{Live, documents, items, number},
     fail_points::{fail_times, failing_server},
     notes::{DyingSum, Millis, Note, Numbered, NumberedSum, Seconds, SecondsSum, Windows, created},
     ops,
@@ -103,10 +103,8 @@ async fn what_is_stored_comes<T: Note>(db: &Database) {
 
     // The items of each bucket come in order, whatever comes between them.
     for bucket in documents(notes.collection()).await {
-        let stored = bucket.get_array(T::SPEC.items).unwrap();
-        let stored = stored
-            .iter()
-            .map(|item| item.as_document().unwrap().get_i64("n").unwrap());
+        let stored = bucket.get_array(T::SPEC.items).unwrap().iter();
+        let stored = stored.map(|item| number(item.as_document().unwrap().get("n")));
         let places = stored.filter_map(|n| numbers.iter().position(|came| *came == n));
         assert!(places.is_sorted(), "{bucket}");
     }
@@ -171,6 +169,11 @@ struct Wide {
 /// Edits, removals and appends at random, until buckets are emptied and filled again.
 #[bucket_testkit::test]
 async fn what_is_edited_or_removed_does_not_come(db: Live) {
+    let item = |n, text: &str| Wide {
+        owner: 1,
+        n,
+        text: text.to_owned(),
+    };
     let wide = Wide::buckets(&db).await.unwrap();
     let mut stream = wide.watch(&1).await.unwrap();
     let mut appended = Vec::new();
@@ -189,34 +192,24 @@ async fn what_is_edited_or_removed_does_not_come(db: Live) {
                 emptied += before - documents(wide.collection()).await.len();
             }
             (4, Some(item)) => {
-                let edit = wide.update_item(&1, Wide::FIELDS.n.eq(item.n), |item| {
-                    item.text.clone_from(&text);
-                });
+                let change = |item: &mut Wide| item.text.clone_from(&text);
+                let edit = wide.update_item(&1, Wide::FIELDS.n.eq(item.n), change);
                 edit.await.unwrap().unwrap();
             }
             (5, _) => {
-                let many = Vec::from_iter((0..3).map(|k| Wide {
-                    owner: 1,
-                    n: n * 10 + k,
-                    text: text.clone(),
-                }));
-                appended.extend(many.iter().map(|item| item.n));
+                let many = [n * 10, n * 10 + 1, n * 10 + 2];
+                appended.extend(many);
+                let many = many.map(|n| item(n, &text));
                 wide.append_many(many).await.unwrap();
             }
             _ => {
-                let (owner, n) = (1, n * 10);
-                appended.push(n);
-                wide.append(&Wide { owner, n, text }).await.unwrap();
+                appended.push(n * 10);
+                wide.append(&item(n * 10, &text)).await.unwrap();
             }
         }
     }
     assert!(emptied > 0, "no open bucket was emptied");
-    let last = Wide {
-        owner: 1,
-        n: -1,
-        text: String::new(),
-    };
-    wide.append(&last).await.unwrap();
+    wide.append(&item(-1, "")).await.unwrap();
     let mut came = Vec::new();
     loop {
         match stream.try_next().await.unwrap().unwrap().n {
@@ -277,17 +270,13 @@ async fn a_dropped_collection_is_an_error_and_the_end(db: Live) {
 #[bucket_testkit::test]
 async fn what_is_no_item_is_an_error(db: Live) {
     let notes = Seconds::buckets(&db).await.unwrap();
-    for (bucket, what) in [
-        (
-            doc! { "_id": "1_1", "owner": 2_i64, "count": 1, "items": [{ "at": DateTime::MIN, "n": 1_i64, "val": 1 }] },
-            "1_1",
-        ),
-        (
-            doc! { "_id": "1_2", "owner": 1_i64, "count": 3, "items": [{ "n": "text" }] },
-            "items.0",
-        ),
+    let item = doc! { "at": DateTime::MIN, "n": 1_i64, "val": 1 };
+    for (id, owner, item, what) in [
+        ("1_1", 2_i64, item, "1_1"),
+        ("1_2", 1, doc! { "n": "text" }, "items.0"),
     ] {
         let mut stream = notes.watch(&1).await.unwrap();
+        let bucket = doc! { "_id": id, "owner": owner, "count": 3, "items": [item] };
         notes.collection().insert_one(bucket).await.unwrap();
         let error = stream.try_next().await.unwrap_err();
         assert!(error.is_deserialize(), "{error}");

@@ -1,6 +1,8 @@
 //! A value from a caller stays a value: whatever text or document it is, the commands keep their
 //! shape, and another key's documents stay unchanged.
 
+use std::collections::BTreeMap;
+
 use bucket_runtime::{
     Bucket, Buckets, Fields, ItemToken, Outlier, Outliers,
     Upserted::{Appended, Replaced},
@@ -96,12 +98,9 @@ impl Both {
 
     /// Another key and another parent, which would change if a value were taken for a command.
     async fn plant_canary(&self) {
-        let note = note("canary", "canary", &"canary".into());
-        self.notes
-            .append_many([note.clone(), note.clone(), note])
-            .await
-            .unwrap();
-        let all = vec!["canary".into(), "canary".into(), "canary".into()];
+        let notes = vec![note("canary", "canary", &"canary".into()); 3];
+        self.notes.append_many(notes).await.unwrap();
+        let all = vec!["canary".into(); 3];
         let (id, title) = ("canary".into(), "canary".into());
         self.lists.insert(&List { id, title, all }).await.unwrap();
     }
@@ -174,10 +173,8 @@ impl Both {
             lists.push(text, any.clone()).await.unwrap();
         }
         lists.push_many(text, vec![any.clone()]).await.unwrap();
-        assert_eq!(
-            lists.get_all(text).await.unwrap(),
-            Some(list(&[any, any, any]))
-        );
+        let all = lists.get_all(text).await.unwrap();
+        assert_eq!(all, Some(list(&[any, any, any])));
         let found = lists.find(List::FIELDS.title.eq(text)).await.unwrap();
         let found: Vec<_> = found.try_collect().await.unwrap();
         assert_eq!(found.len(), 1);
@@ -331,30 +328,27 @@ struct Open {
     k: String,
     n: i64,
     #[serde(flatten)]
-    others: std::collections::BTreeMap<String, Bson>,
+    others: BTreeMap<String, Bson>,
 }
 
 /// Names from a flattened map are names of the element's own fields, whatever they look like.
 #[bucket_testkit::test]
 async fn names_from_flattened_maps_stay_within_their_item(Recorded(db, _): Recorded) {
     let buckets = Open::buckets(&db).await.unwrap();
-    let canary = Open {
-        k: "canary".into(),
+    let open = |k: &str, others: BTreeMap<_, _>| Open {
+        k: k.to_owned(),
         n: 1,
-        others: Default::default(),
+        others,
     };
+    let canary = open("canary", BTreeMap::new());
     buckets.append(&canary).await.unwrap();
     let before = documents(buckets.collection()).await;
     for name in [
         "$set", "$inc", "$where", "$each", "a.b", "items.0", "_id", "count", "items", "sealed",
         "$k", ".", "",
     ] {
-        let others = [(name.to_owned(), Bson::from(doc! { "$ne": 1 }))].into();
-        let item = Open {
-            k: "open".into(),
-            n: 2,
-            others,
-        };
+        let others = [(name.to_owned(), Bson::from(doc! { "$ne": 1 }))];
+        let item = open("open", others.into());
         buckets.append(&item).await.unwrap();
         buckets.append_many(vec![item.clone(); 3]).await.unwrap();
         let read = items(&buckets, "open").await;

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 
 use bucket_runtime::{
-    Bucket, Buckets, ItemToken,
+    Bucket, Buckets, ItemToken, Page,
     mongodb::{
         Database,
         bson::{Bson, DateTime, Document, doc},
@@ -90,10 +90,7 @@ async fn tokens<T: Item>(db: &Database) {
         let page = list(to).page_of_items(2).before(&token).await;
         let mut found = vec![page.map(|page| page.items)];
         for read in [after(), after().newest_first(), after().limit(2)] {
-            found.push(match read.await {
-                Ok(read) => read.try_collect().await,
-                Err(error) => Err(error),
-            });
+            found.push(async { read.await?.try_collect().await }.await);
         }
         for found in found {
             match found {
@@ -163,28 +160,29 @@ fn document() -> impl Strategy<Value = Document> {
     })
 }
 
+/// The items of a page, all of whose other parts can be read.
+fn shown<T: Item>(page: Page<T>) -> Vec<T> {
+    drop((page.rollup(), page.is_open()));
+    page.items
+}
+
 /// Every read ends in a value of the key or in an error that can be shown.
 async fn read_all<T: Item>(buckets: &Buckets<T>, k: i64) {
-    let pages = [
+    let mut items = Vec::new();
+    let mut errors = Vec::new();
+    for page in [
         buckets.page(&k, 1).await,
         buckets.page(&k, 3).await,
         buckets.latest(&k).await,
-    ];
-    let mut items = Vec::new();
-    let mut errors = Vec::new();
-    for page in pages {
+    ] {
         match page {
-            Ok(Some(page)) => {
-                drop((page.rollup(), page.is_open()));
-                items.extend(page.items);
-            }
-            Ok(None) => {}
+            Ok(page) => items.extend(page.into_iter().flat_map(shown)),
             Err(error) => errors.push(error),
         }
     }
     let pages = buckets.pages(&k).await.unwrap();
     match pages.try_collect::<Vec<_>>().await {
-        Ok(pages) => items.extend(pages.into_iter().flat_map(|page| page.items)),
+        Ok(pages) => items.extend(pages.into_iter().flat_map(shown)),
         Err(error) => errors.push(error),
     }
     for read in [
@@ -192,11 +190,8 @@ async fn read_all<T: Item>(buckets: &Buckets<T>, k: i64) {
         buckets.items(&k).newest_first(),
         buckets.items(&k).skip(3).limit(2),
     ] {
-        match read.await {
-            Ok(read) => match read.try_collect::<Vec<_>>().await {
-                Ok(read) => items.extend(read),
-                Err(error) => errors.push(error),
-            },
+        match async { read.await?.try_collect::<Vec<_>>().await }.await {
+            Ok(read) => items.extend(read),
             Err(error) => errors.push(error),
         }
     }

@@ -2,7 +2,7 @@
 
 use bucket_runtime::mongodb::{
     ClientSession, Database,
-    bson::{Document, doc},
+    bson::{Bson, Document, doc},
 };
 
 use super::refusal;
@@ -32,16 +32,21 @@ async fn update(db: &Database, statements: Vec<Document>, ordered: bool) -> Docu
 
 /// The index and the code of each statement that was refused.
 fn refusals(reply: &Document) -> Vec<(i64, i64)> {
-    let Ok(errors) = reply.get_array("writeErrors") else {
-        return Vec::new();
+    let errors = reply
+        .get_array("writeErrors")
+        .map_or(&[][..], Vec::as_slice);
+    let refusal = |error: &Bson| {
+        let error = error.as_document().unwrap();
+        (number(error.get("index")), number(error.get("code")))
     };
-    errors
-        .iter()
-        .map(|error| {
-            let error = error.as_document().unwrap();
-            (number(error.get("index")), number(error.get("code")))
-        })
-        .collect()
+    errors.iter().map(refusal).collect()
+}
+
+/// The count of each bucket.
+async fn counts(db: &Database) -> Vec<i64> {
+    let buckets = documents(&db.collection::<Document>("buckets")).await;
+    let counts = buckets.iter().map(|bucket| number(bucket.get("count")));
+    counts.collect()
 }
 
 /// If the filter names an `_id`, the error is that the `_id` must not be changed.
@@ -55,9 +60,7 @@ async fn an_upsert_of_one_id_with_an_impossible_id_is_refused_if_nothing_matches
     };
     let reply = update(&db, vec![push(1, "1"), of_id("1"), of_id("2")], true).await;
     assert_eq!(refusals(&reply), [(2, 66)], "{reply}");
-    let buckets = documents(&db.collection::<Document>("buckets")).await;
-    assert_eq!(buckets.len(), 1);
-    assert_eq!(number(buckets[0].get("count")), 2);
+    assert_eq!(counts(&db).await, [2]);
 }
 
 /// An upsert with an impossible `_id` is refused if nothing matches, and an update otherwise.
@@ -69,9 +72,7 @@ async fn an_ordered_command_stops_at_the_first_refusal_and_an_unordered_one_goes
         let reply = update(&db, statements, ordered).await;
         assert_eq!(refusals(&reply), [(1, 53)], "{reply}");
         assert_eq!(number(reply.get("n")), stored);
-        let buckets = documents(&db.collection::<Document>("buckets")).await;
-        assert_eq!(buckets.len(), 1);
-        assert_eq!(number(buckets[0].get("count")), stored);
+        assert_eq!(counts(&db).await, [stored]);
     }
 }
 
@@ -105,15 +106,9 @@ async fn a_numbered_command_is_carried_out_once_however_often_it_is_sent(db: Liv
         assert_eq!(refusals(&reply), [(1, 53)], "{reply}");
         assert_eq!(number(reply.get("n")), 3);
     }
-    let buckets = documents(&db.collection::<Document>("buckets")).await;
-    let counts: Vec<_> = buckets.iter().map(|b| number(b.get("count"))).collect();
-    assert_eq!(counts, [2, 1]);
+    assert_eq!(counts(&db).await, [2, 1]);
     let older = numbered(&db, &mut session, number_of - 1, vec![push(1, "1")]).await;
-    assert_eq!(
-        older,
-        Err(225),
-        "a number that is not the latest is refused"
-    );
+    assert_eq!(older, Err(225), "a number that is not the latest");
 }
 
 /// How a command learns which of its statements found nothing: the answer to a repetition names those that had been
@@ -135,9 +130,8 @@ async fn a_repeated_command_names_the_statements_that_it_had_carried_out(db: Liv
         let statements = vec![fill(1), fill(2), fill(3)];
         let reply = numbered(&db, &mut session, number_of, statements);
         let reply = reply.await.unwrap();
-        let retried = reply.get_array("retriedStmtIds").cloned();
-        let retried = retried.unwrap_or_default();
-        let retried = Vec::from_iter(retried.iter().map(|id| number(Some(id))));
+        let retried = reply.get_array("retriedStmtIds").into_iter().flatten();
+        let retried = Vec::from_iter(retried.map(|id| number(Some(id))));
         assert_eq!(retried, before, "{reply}");
         number(reply.get("n"))
     };
@@ -146,12 +140,7 @@ async fn a_repeated_command_names_the_statements_that_it_had_carried_out(db: Liv
     update(&db, vec![push(2, "2")], false).await;
     assert_eq!(send(&[0, 2]).await, 3, "it is carried out now");
     assert_eq!(send(&[0, 1, 2]).await, 3);
-    let buckets = documents(&db.collection::<Document>("buckets")).await;
-    assert!(
-        buckets
-            .iter()
-            .all(|bucket| number(bucket.get("count")) == 2)
-    );
+    assert_eq!(counts(&db).await, [2; 3]);
 }
 
 /// A transaction that is started and aborted without a command costs no round trip and advances the

@@ -6,14 +6,10 @@ use bucket_runtime::{Bucket, Buckets, mongodb::bson::Document};
 use futures_util::future::try_join_all;
 
 use super::support::{Spans, Told};
-use crate::support::database::{Recorded, statements};
-
-#[derive(Debug, Bucket)]
-#[bucket(collection = "marks", id = "{key}_{#}", capacity = 10)]
-struct Mark {
-    key: i64,
-    n: i64,
-}
+use crate::support::{
+    database::{Recorded, statements},
+    zoo::ticks::{Numbered10, Tick},
+};
 
 /// How many commands carried an item with `n` 10 to each key.
 fn carried(commands: &[Document]) -> BTreeMap<i64, usize> {
@@ -21,9 +17,8 @@ fn carried(commands: &[Document]) -> BTreeMap<i64, usize> {
     for command in commands {
         for statement in statements(command) {
             let text = statement.to_string();
-            let of_key = text
-                .split_once("\"key\": ")
-                .or(text.split_once("\"_id\": \""));
+            let by_id = text.split_once("\"_id\": \"");
+            let of_key = text.split_once("\"k\": ").or(by_id);
             // Another statement asks for the latest number of a session.
             let Some((_, key)) = of_key else { continue };
             let digits: String = key.chars().take_while(char::is_ascii_digit).collect();
@@ -33,14 +28,14 @@ fn carried(commands: &[Document]) -> BTreeMap<i64, usize> {
     by_key
 }
 
-/// The round trips of each append of these marks by its key, when they wait at the same time.
-async fn together(marks: &Buckets<Mark>, all: &[Mark]) -> Vec<(i64, usize)> {
+/// The round trips of each append of these items by its key, when they wait at the same time.
+async fn together(ticks: &Buckets<Numbered10>, all: &[Numbered10]) -> Vec<(i64, usize)> {
     let (spans, _guard) = Spans::collect();
-    let appends = all.iter().map(|mark| marks.append(mark).into_future());
+    let appends = all.iter().map(|tick| ticks.append(tick).into_future());
     try_join_all(appends).await.unwrap();
     let trips = |told: Told| {
         assert_eq!(told.name, "append");
-        assert_eq!(told.fields["db.collection.name"], "marks");
+        assert_eq!(told.fields["db.collection.name"], "ticks");
         let key = told.fields["bucket.key"].trim_matches('"').parse();
         (key.unwrap(), told.number("bucket.round_trips"))
     };
@@ -54,12 +49,12 @@ async fn together(marks: &Buckets<Mark>, all: &[Mark]) -> Vec<(i64, usize)> {
 async fn each_of_the_appends_of_a_key_counts_the_commands_until_its_answer(
     Recorded(db, record): Recorded,
 ) {
-    let marks = Mark::buckets(&db).trace_keys(true).await.unwrap();
-    marks.append(&Mark { key: 1, n: 0 }).await.unwrap();
+    let ticks = Numbered10::buckets(&db).trace_keys(true).await.unwrap();
+    ticks.append(&Numbered10::new(1, 0)).await.unwrap();
     record.take();
     // They fill buckets, so that none waits for a further command.
-    let all = (1..30).map(|n| Mark { key: 1, n }).collect::<Vec<_>>();
-    let trips = together(&marks, &all).await;
+    let all = Vec::from_iter((1..30).map(|n| Numbered10::new(1, n)));
+    let trips = together(&ticks, &all).await;
     let commands = record.take();
     assert!(commands.len() < 10, "{}", commands.len());
     assert_eq!(trips.last(), Some(&(1, commands.len())));
@@ -68,13 +63,13 @@ async fn each_of_the_appends_of_a_key_counts_the_commands_until_its_answer(
 /// Half of the keys have an open bucket, so that one command stores their items; the others need more.
 #[bucket_testkit::test]
 async fn each_of_the_keys_of_a_command_counts_its_own(Recorded(db, record): Recorded) {
-    let marks = Mark::buckets(&db).trace_keys(true).await.unwrap();
-    let full =
-        (0..30).flat_map(|key| (0..if key < 15 { 1 } else { 10 }).map(move |n| Mark { key, n }));
-    marks.append_many(full).await.unwrap();
+    let ticks = Numbered10::buckets(&db).trace_keys(true).await.unwrap();
+    let items = |key| if key < 15 { 1 } else { 10 };
+    let first = (0..30).flat_map(|key| (0..items(key)).map(move |n| Numbered10::new(key, n)));
+    ticks.append_many(first).await.unwrap();
     record.take();
-    let all = (0..30).map(|key| Mark { key, n: 10 }).collect::<Vec<_>>();
-    let trips = together(&marks, &all).await;
+    let all = Vec::from_iter((0..30).map(|key| Numbered10::new(key, 10)));
+    let trips = together(&ticks, &all).await;
     let commands = record.take();
     let carried = carried(&commands);
     for (key, trips) in trips {

@@ -7,14 +7,8 @@ use super::support::Spans;
 use crate::support::{
     database::{Recorded, numbers_its_commands},
     fail_points::{fail, fail_no_more, fail_times, failing_server},
+    zoo::ticks::{Numbered2, Tick},
 };
-
-#[derive(Debug, Bucket)]
-#[bucket(collection = "marks", id = "{key}_{#}", capacity = 2)]
-struct Mark {
-    key: i64,
-    n: i64,
-}
 
 /// The keys have a full bucket. Six handles read its number at the same time; the next bucket takes the
 /// items of two of them.
@@ -25,15 +19,13 @@ async fn each_try_is_told(Recorded(db, _): Recorded) {
     for key in 0..10 {
         let mut handles = Vec::new();
         for _ in 0..6 {
-            handles.push(Mark::buckets(&db).await.unwrap());
+            handles.push(Numbered2::buckets(&db).await.unwrap());
         }
-        let full = (0..2).map(|n| Mark { key, n });
+        let full = (0..2).map(|n| Numbered2::new(key, n));
         handles[0].append_many(full).await.unwrap();
         spans.take();
-        let item = Mark { key, n: 2 };
-        let appends = handles
-            .iter()
-            .map(|marks| marks.append(&item).into_future());
+        let item = Numbered2::new(key, 2);
+        let appends = (handles.iter()).map(|ticks| ticks.append(&item).into_future());
         try_join_all(appends).await.unwrap();
         for told in spans.take() {
             let tries = told.number("bucket.tries");
@@ -51,12 +43,12 @@ async fn repetitions_and_doubts_are_told() {
         return;
     };
     let db = server.database("told").await.unwrap();
-    let marks = Mark::buckets(&db).await.unwrap();
-    marks.append(&Mark { key: 1, n: 1 }).await.unwrap();
+    let ticks = Numbered2::buckets(&db).await.unwrap();
+    ticks.append(&Numbered2::new(1, 1)).await.unwrap();
     let (spans, _guard) = Spans::collect();
     let broken = doc! { "failCommands": ["update", "bulkWrite"], "closeConnection": true };
     fail(&db, broken.clone()).await;
-    marks.append(&Mark { key: 1, n: 2 }).await.unwrap_err();
+    ticks.append(&Numbered2::new(1, 2)).await.unwrap_err();
     fail_no_more(&db).await;
     let told = spans.one();
     assert_eq!(told.events, ["WARN may have been stored"]);
@@ -64,13 +56,13 @@ async fn repetitions_and_doubts_are_told() {
 
     // The first time it is the question for the session's number that is sent again.
     for first in [10, 20] {
-        let all: Vec<_> = (first..first + 6).map(|n| Mark { key: n, n }).collect();
-        for mark in &all {
-            marks.append(mark).await.unwrap();
+        let all: Vec<_> = (first..first + 6).map(|n| Numbered2::new(n, n)).collect();
+        for tick in &all {
+            ticks.append(tick).await.unwrap();
         }
         fail_times(&db, 1, broken.clone()).await;
         spans.take();
-        marks.append_many(all).await.unwrap();
+        ticks.append_many(all).await.unwrap();
         let tries = spans.one().number("bucket.tries");
         // Behind a `mongos` the driver repeats the command, without a word. Elsewhere, what is sent again may
         // meet the pool while the driver clears it of its connections, and is sent once more.

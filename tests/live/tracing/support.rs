@@ -30,9 +30,8 @@ pub(super) struct Told {
 
 impl Told {
     pub(super) fn number(&self, field: &str) -> usize {
-        self.fields
-            .get(field)
-            .map_or(0, |text| text.parse().unwrap())
+        let text = self.fields.get(field);
+        text.map_or(0, |text| text.parse().unwrap())
     }
 }
 

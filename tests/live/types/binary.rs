@@ -3,7 +3,11 @@
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-use bucket_runtime::{Bucket, Outlier, mongodb::bson::DateTime};
+use bucket_runtime::{
+    Bucket, Outlier,
+    mongodb::bson::{Binary, DateTime},
+};
+use futures_util::{TryStreamExt, future::try_join_all};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use crate::support::{
@@ -28,14 +32,11 @@ impl<'de> Deserialize<'de> for Tag {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         if deserializer.is_human_readable() {
             let text = String::deserialize(deserializer)?;
-            return u32::from_str_radix(&text, 16)
-                .map(Self)
-                .map_err(D::Error::custom);
+            let tag = u32::from_str_radix(&text, 16);
+            return tag.map(Self).map_err(D::Error::custom);
         }
-        let bytes = bucket_runtime::mongodb::bson::Binary::deserialize(deserializer)?.bytes;
-        let bytes = bytes
-            .try_into()
-            .map_err(|_| D::Error::custom("four bytes"))?;
+        let bytes = Binary::deserialize(deserializer)?.bytes.try_into();
+        let bytes = bytes.map_err(|_| D::Error::custom("four bytes"))?;
         Ok(Self(u32::from_be_bytes(bytes)))
     }
 }
@@ -74,12 +75,9 @@ async fn addresses_in_items_come_back(db: Live) {
     let all: Vec<_> = (0..40).map(visit).collect();
     // Alone, combined, in a session, and many at once.
     visits.append(&all[0]).await.unwrap();
-    let appends = all[1..10]
-        .iter()
-        .map(|visit| visits.append(visit).into_future());
-    for result in futures_util::future::join_all(appends).await {
-        result.unwrap();
-    }
+    let appends = all[1..10].iter();
+    let appends = appends.map(|visit| visits.append(visit).into_future());
+    try_join_all(appends).await.unwrap();
     let mut session = db.client().start_session().await.unwrap();
     visits.append(&all[10]).session(&mut session).await.unwrap();
     visits.append_many(all[11..].to_vec()).await.unwrap();
@@ -88,10 +86,6 @@ async fn addresses_in_items_come_back(db: Live) {
     let pages = pages(&visits, "a_b").await;
     let of_pages = pages.into_iter().flat_map(|page| page.items);
     assert_eq!(Vec::from_iter(of_pages), all);
-    assert_eq!(
-        visits.latest("a_b").await.unwrap().unwrap().items,
-        all[39..]
-    );
     dense_buckets(&visits).await;
 }
 
@@ -99,28 +93,6 @@ async fn addresses_in_items_come_back(db: Live) {
 struct Caller {
     from: IpAddr,
     tag: Tag,
-}
-
-macro_rules! sites {
-    ($($name:ident($item:ty))+) => {$(
-        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
-        #[outlier(
-            collection = "sites", extras = "extra_sites", reference = "site", threshold = 3,
-            extras_capacity = 4
-        )]
-        struct $name {
-            #[serde(rename = "_id")]
-            id: i64,
-            host: IpAddr,
-            #[outlier(items)]
-            callers: Vec<$item>,
-        }
-    )+};
-}
-
-sites! {
-    Plain(IpAddr)
-    Nested(Caller)
 }
 
 fn address(n: u8) -> IpAddr {
@@ -134,39 +106,47 @@ fn caller(n: u8) -> Caller {
     }
 }
 
-macro_rules! stay {
-    ($($test:ident: $name:ident, $item:ident;)+) => {$(
+macro_rules! sites {
+    ($($test:ident: $name:ident($item:ty, $new:ident);)+) => {$(
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
+        #[outlier(collection = "sites", reference = "site", threshold = 3, extras_capacity = 4)]
+        struct $name {
+            #[serde(rename = "_id")]
+            id: i64,
+            host: IpAddr,
+            #[outlier(items)]
+            callers: Vec<$item>,
+        }
+
         #[bucket_testkit::test]
         async fn $test(db: Live) {
             let sites = fresh::<$name>(&db).await;
             let new = |items: std::ops::Range<u8>| $name {
-                id: 1, host: address(0), callers: items.map($item).collect(),
+                id: 1, host: address(0), callers: items.map($new).collect(),
             };
             sites.insert(&new(0..5)).await.unwrap();
             for n in 5..9 {
-                sites.push(&1, $item(n)).await.unwrap();
+                sites.push(&1, $new(n)).await.unwrap();
             }
-            sites.push_many(&1, (9..20).map($item)).await.unwrap();
+            sites.push_many(&1, (9..20).map($new)).await.unwrap();
             assert_eq!(sites.get_all(&1).await.unwrap(), Some(new(0..20)));
             let own = sites.get(&1).await.unwrap().unwrap();
-            assert!(own.has_extras);
-            assert_eq!(own.document, new(0..3));
+            assert_eq!((own.has_extras, own.document), (true, new(0..3)));
 
             // A filter finds a value as it is stored: in the parent, and in the extras.
             for n in [1, 12] {
-                assert!(remove(&sites, &1, $item(n)).await.unwrap(), "{n}");
-                assert!(!remove(&sites, &1, $item(n)).await.unwrap(), "{n}");
+                assert!(remove(&sites, &1, $new(n)).await.unwrap(), "{n}");
+                assert!(!remove(&sites, &1, $new(n)).await.unwrap(), "{n}");
             }
-            let left: Vec<_> = (0..20).filter(|n| ![1, 12].contains(n)).map($item).collect();
-            let found = sites.items(&1).await.unwrap();
-            let found: Vec<_> = futures_util::TryStreamExt::try_collect(found).await.unwrap();
-            assert_eq!(found, left);
+            let left = (0..20).filter(|n| ![1, 12].contains(n)).map($new);
+            let found: Vec<_> = sites.items(&1).await.unwrap().try_collect().await.unwrap();
+            assert_eq!(found, Vec::from_iter(left));
             assert_eq!(verify(&sites).await.unwrap().len(), 0);
         }
     )+};
 }
 
-stay! {
-    addresses_among_outliers_come_back: Plain, address;
-    addresses_within_outliers_come_back: Nested, caller;
+sites! {
+    addresses_among_outliers_come_back: Plain(IpAddr, address);
+    addresses_within_outliers_come_back: Nested(Caller, caller);
 }

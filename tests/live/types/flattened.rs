@@ -78,18 +78,13 @@ mod old {
 }
 
 fn assert_names<V>(result: Result<V, Error>, name: &str, call: &str) {
-    let error = result
-        .err()
-        .unwrap_or_else(|| panic!("{call} took `{name}`"));
+    let error = result.err();
+    let error = error.unwrap_or_else(|| panic!("{call} took `{name}`"));
     let text = error.to_string();
-    assert!(
-        error.is_serialize() && !error.is_maybe_stored(),
-        "{call}: {text}"
-    );
-    assert!(
-        text.contains(&format!("`{name}`")),
-        "{call}, {name}: {text}"
-    );
+    let is_refused = error.is_serialize() && !error.is_maybe_stored();
+    assert!(is_refused, "{call}: {text}");
+    let is_named = text.contains(&format!("`{name}`"));
+    assert!(is_named, "{call}, {name}: {text}");
 }
 
 /// Each call is refused with the name, and leaves everything as it is.
@@ -106,8 +101,7 @@ macro_rules! refused {
 #[bucket_testkit::test]
 async fn g1_a_flattened_field_with_the_name_of_another_one_is_refused(db: Live) {
     let events = Event::buckets(&db).await.unwrap();
-    let fine = (0..5).map(|id| event(id, rest("color")));
-    let fine = Vec::from_iter(fine);
+    let fine = Vec::from_iter((0..5).map(|id| event(id, rest("color"))));
     events.append_many(fine.clone()).await.unwrap();
     let by = |id| Event::FIELDS.id.eq(id);
     let mut session = db.client().start_session().await.unwrap();
@@ -132,11 +126,8 @@ async fn g1_a_flattened_field_with_the_name_of_another_one_is_refused(db: Live) 
         doc! { "userId": 2_i64, "account": 3, "at": DateTime::from_millis(5), "id": 1_i64 };
     flat.insert_one(document).await.unwrap();
     let error = ops(&events).import_flat(&flat).await.unwrap_err();
-    let text = error.to_string();
-    assert!(
-        error.is_deserialize() && text.contains("`account`"),
-        "{text}"
-    );
+    assert!(error.is_deserialize(), "{error}");
+    assert!(error.to_string().contains("`account`"), "{error}");
     assert!(items(&events, &2).await.is_empty());
 }
 
@@ -150,29 +141,17 @@ async fn g1_a_migration_stores_no_name_twice(db: Live) {
         at: old.at,
         ..event(1, rest("note"))
     };
-    assert_names(
-        Ops::<Event>::of(&db).migrate_from(convert).await,
-        "note",
-        "migrate_from",
-    );
-    assert!(
-        stored(&db.collection::<Event>("events"), doc! {})
-            .await
-            .is_empty()
-    );
+    let migrated = Ops::<Event>::of(&db).migrate_from(convert).await;
+    assert_names(migrated, "note", "migrate_from");
+    let events = db.collection::<Event>("events");
+    assert!(stored(&events, doc! {}).await.is_empty());
 }
 
 #[bucket_testkit::test]
 async fn g1_two_flattened_structs_with_one_name_are_refused(db: Live) {
     let two = Two::buckets(&db).await.unwrap();
-    let named = |name: &str| Named {
-        name: name.to_owned(),
-    };
-    let item = Two {
-        k: 1,
-        one: named("a"),
-        other: named("b"),
-    };
+    let [one, other] = ["a", "b"].map(|name| Named { name: name.into() });
+    let item = Two { k: 1, one, other };
     refused! {
         "name", stored(two.collection(), doc! {});
         two.append(&item);

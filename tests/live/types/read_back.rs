@@ -108,13 +108,8 @@ pub(crate) async fn stored<T: Send + Sync>(
     filter: Document,
 ) -> Vec<RawDocumentBuf> {
     let raw = collection.clone_with_type::<RawDocumentBuf>();
-    raw.find(filter)
-        .sort(doc! { "_id": 1 })
-        .await
-        .unwrap()
-        .try_collect()
-        .await
-        .unwrap()
+    let found = raw.find(filter).sort(doc! { "_id": 1 }).await.unwrap();
+    found.try_collect().await.unwrap()
 }
 
 /// All payloads that stand in these documents, wherever they are.
@@ -124,11 +119,11 @@ fn stored_payloads(documents: &[RawDocumentBuf]) -> Vec<Document> {
             match value {
                 Bson::Document(payload) if name == "payload" => found.push(payload),
                 Bson::Document(inner) => collect(inner, found),
-                Bson::Array(values) => values.into_iter().for_each(|value| {
-                    if let Bson::Document(inner) = value {
-                        collect(inner, found);
+                Bson::Array(values) => {
+                    for inner in values.iter().filter_map(Bson::as_document) {
+                        collect(inner.clone(), found);
                     }
-                }),
+                }
                 _ => {}
             }
         }
@@ -150,23 +145,17 @@ fn assert_stored_or_refused<P: Payload, V>(
     match result {
         Ok(_) => {
             let payloads = stored_payloads(after);
-            assert!(
-                payloads.iter().any(|stored| same(stored, strange)),
-                "{call}, {strange}"
-            );
-            let known = |stored: &Document| stored.is_empty() || same(stored, strange);
-            assert!(
-                payloads.iter().all(known),
-                "{call}, {strange}: {payloads:?}"
-            );
+            let is_stored = payloads.iter().any(|stored| same(stored, strange));
+            assert!(is_stored, "{call}, {strange}");
+            let is_known = |stored: &Document| stored.is_empty() || same(stored, strange);
+            let are_known = payloads.iter().all(is_known);
+            assert!(are_known, "{call}, {strange}: {payloads:?}");
         }
         Err(error) => {
             let text = error.to_string();
             assert!(!P::TAKES_ALL, "{call}, {strange}: {text}");
-            assert!(
-                error.is_serialize() && !error.is_maybe_stored(),
-                "{call}, {strange}: {text}"
-            );
+            let is_refused = error.is_serialize() && !error.is_maybe_stored();
+            assert!(is_refused, "{call}, {strange}: {text}");
             assert!(text.contains("RawDocumentBuf"), "{call}, {strange}: {text}");
             assert_eq!(before, after, "{call}, {strange}");
         }

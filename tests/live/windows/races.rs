@@ -1,16 +1,11 @@
 //! G1 to G3 for time windows: whatever the concurrency and the order of the times, n items of a window
 //! make ceil(n / capacity) buckets, and each item is in a bucket of its own window.
 
-use std::collections::BTreeMap;
-
-use bucket_runtime::{
-    Buckets,
-    mongodb::{Database, bson::doc},
-};
+use bucket_runtime::{Buckets, mongodb::Database};
 use rand::seq::SliceRandom;
 
 use crate::support::{
-    database::{Live, dense_buckets, documents, fresh, number},
+    database::{Live, dense_buckets, fresh, number},
     tasks::JoinSet,
     zoo::ticks::{Tick, Windows1, Windows10, Windows1000},
 };
@@ -63,10 +58,8 @@ async fn each_item_is_in_its_window<T: Tick>(buckets: &Buckets<T>) {
     let mut stored = Vec::new();
     for of_window in windows.values() {
         let key = number(of_window[0].get("k"));
-        let start = of_window[0]
-            .get_datetime("window")
-            .unwrap()
-            .timestamp_millis();
+        let start = of_window[0].get_datetime("window").unwrap();
+        let start = start.timestamp_millis();
         assert_eq!(start.rem_euclid(HOUR), 0);
         let seconds = start / 1000;
         let text = match seconds {
@@ -94,54 +87,10 @@ async fn each_item_is_in_its_window<T: Tick>(buckets: &Buckets<T>) {
 }
 
 #[bucket_testkit::test(multi_thread)]
-async fn windows_1(db: Live) {
+async fn items_of_windows_race(db: Live) {
     race::<Windows1>(&db, 4, true).await;
-}
-
-#[bucket_testkit::test(multi_thread)]
-async fn windows_10(db: Live) {
     race::<Windows10>(&db, 1, true).await;
     race::<Windows10>(&db, 4, true).await;
     race::<Windows10>(&db, 2, false).await;
-}
-
-#[bucket_testkit::test(multi_thread)]
-async fn windows_1000(db: Live) {
     race::<Windows1000>(&db, 4, true).await;
-}
-
-/// Loads keep the order of one writer's items in a window, beside other writers, and find the windows
-/// that they did not create.
-#[bucket_testkit::test(multi_thread)]
-async fn loads_into_windows_that_exist_keep_their_order(db: Live) {
-    let buckets = fresh::<Windows10>(&db).await;
-    // Full windows, open ones, and one with a sealed bucket.
-    for n in 0..ITEMS / 4 {
-        buckets.append(&tick(n)).await.unwrap();
-    }
-    let open = doc! { "count": { "$lt": 10 } };
-    let seal = vec![doc! { "$set": { "sealed": "$_id" } }];
-    buckets.collection().update_one(open, seal).await.unwrap();
-    let rest = (ITEMS / 4..ITEMS).map(tick::<Windows10>);
-    buckets.append_many(rest).await.unwrap();
-    let mut last = BTreeMap::new();
-    for bucket in documents(buckets.collection()).await {
-        let window = (
-            number(bucket.get("k")),
-            *bucket.get_datetime("window").unwrap(),
-        );
-        for item in bucket.get_array("items").unwrap() {
-            let n = number(item.as_document().unwrap().get("n"));
-            let before = last.insert(window, n);
-            assert!(
-                before.is_none_or(|before| before < n),
-                "{n} after {before:?}"
-            );
-        }
-    }
-    let mut stored = 0;
-    for key in 0..KEYS {
-        stored += buckets.count(&key).await.unwrap() as i64;
-    }
-    assert_eq!(stored, ITEMS);
 }

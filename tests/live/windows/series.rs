@@ -136,9 +136,8 @@ async fn a_series_of_rollups_is_that_of_the_items(db: Live) {
 async fn the_guides_months_begin_where_the_calendar_of_utc_says(db: Live) {
     let buckets = fresh::<Reading>(&db).await;
     let millis = |text: &str| {
-        DateTime::parse_rfc3339_str(text)
-            .unwrap()
-            .timestamp_millis()
+        let time = DateTime::parse_rfc3339_str(text).unwrap();
+        time.timestamp_millis()
     };
     let times = [
         "1969-11-30T23:59:59.999Z",

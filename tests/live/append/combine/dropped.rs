@@ -14,18 +14,15 @@ async fn appends_that_are_dropped_while_they_wait_are_not_sent(Recorded(db, reco
     let marks = fresh::<Seconds10>(&db).await;
     record.take();
     for keys in [1, 50] {
-        let mut appends: Vec<_> = (0..100)
-            .map(|n| Box::pin(marks.append(&Seconds10::new(n % keys, n)).into_future()))
-            .collect();
+        let append = |n| Box::pin(marks.append(&Seconds10::new(n % keys, n)).into_future());
+        let mut appends = Vec::from_iter((0..100).map(append));
         for append in &mut appends {
             assert!(poll!(append).is_pending());
         }
         drop(appends);
         // Everything queued before this append is handled before it.
-        marks
-            .append(&Seconds10::new(99, 1000 + keys))
-            .await
-            .unwrap();
+        let last = Seconds10::new(99, 1000 + keys);
+        marks.append(&last).await.unwrap();
         assert_eq!(carried(&record.take()), [[1]]);
     }
     assert_eq!(at_rest(&marks).await.into_keys().collect::<Vec<_>>(), [99]);

@@ -3,19 +3,19 @@
 
 use bucket_runtime::{
     Bucket, Error,
-    mongodb::{
-        Database, IndexModel,
-        bson::{Document, doc},
-        options::IndexOptions,
-    },
+    mongodb::{Database, bson::Document},
 };
 
 use crate::{
     append::combine::support::{
-        Mark, Numbered1, Numbered10, Seconds1, Seconds10, assert_stored, together,
+        Mark, Numbered1, Numbered10, Seconds1, Seconds10, assert_stored, refuse_bad_texts,
+        together, with_taken,
     },
     error::items::{Value, Valued},
-    support::database::{Live, documents, fresh, is_cluster, number},
+    support::{
+        assert_refused,
+        database::{Live, documents, is_cluster},
+    },
 };
 
 /// Which items are bad: every ninth, so that some are alone in a statement and some are not.
@@ -63,16 +63,7 @@ fn of_keys<T: Mark>(items: i64) -> [Vec<T>; 3] {
 /// A unique index over array elements compares whole documents: another key already has those values.
 async fn unique<T: Mark>(db: &Database) {
     for mut items in of_keys::<T>(120) {
-        let marks = fresh::<T>(db).await;
-        let unique = IndexOptions::builder().unique(true).build();
-        let keys = doc! { "items.n": 1 };
-        let index = IndexModel::builder().keys(keys).options(unique).build();
-        marks.collection().create_index(index).await.unwrap();
-        let taken = (0..120).filter(|n| is_bad(*n)).map(|n| (1000 + n, n));
-        let taken = Vec::from_iter(taken);
-        for (k, n) in &taken {
-            marks.append(&T::new(*k, *n)).await.unwrap();
-        }
+        let (_, taken) = with_taken::<T>(db, (0..120).filter(|n| is_bad(*n))).await;
         items.retain(|item| item.n() > 0);
         let is_taken = |item: &T| is_bad(item.n());
         only_the_bad_are_refused(db, taken, items, is_taken, Error::is_duplicate).await;
@@ -93,10 +84,7 @@ async fn a_unique_index_refuses_single_items_of_a_command(db: Live) {
 
 async fn validator<T: Mark>(db: &Database) {
     for items in of_keys::<T>(120) {
-        let _ = db.collection::<T>("marks").drop().await;
-        let bad = doc! { "items": { "$elemMatch": { "text": "bad" } } };
-        let create = db.create_collection("marks");
-        create.validator(doc! { "$nor": [bad] }).await.unwrap();
+        refuse_bad_texts(db).await;
         let items = items.into_iter().map(|item| match is_bad(item.n()) {
             true => item.text("bad"),
             false => item,
@@ -126,12 +114,7 @@ async fn items_that_are_no_bson_or_have_no_id_keep_no_other_back(db: Live) {
         1 => Value::Named("a\0b".into()),
         _ => Value::Fine,
     };
-    let items: Vec<_> = (0..100)
-        .map(|n| Valued {
-            k: n % 7,
-            value: value(n),
-        })
-        .collect();
+    let items = Valued::all(value);
     let appends = items.iter().map(|item| values.append(item).into_future());
     let results = futures_util::future::join_all(appends).await;
     for (n, result) in (0..).zip(results) {
@@ -141,32 +124,22 @@ async fn items_that_are_no_bson_or_have_no_id_keep_no_other_back(db: Live) {
             (result, _) => panic!("{n}: {result:?}"),
         }
     }
-    let count = documents(values.collection()).await;
-    let stored: i64 = count.iter().map(|bucket| number(bucket.get("count"))).sum();
-    assert_eq!(stored, 50);
+    assert_eq!(values.count_all().await.unwrap(), 50);
 
     // In the year 5000, seconds have eleven digits.
-    let marks = fresh::<Seconds10>(&db).await;
     let at = |n| if n % 5 == 0 { 95_617_584_000_000 } else { 0 };
     let items: Vec<_> = (0..50).map(|n| Seconds10::new(1, n).at(at(n))).collect();
     let late = |item: &Seconds10| item.n() % 5 == 0;
     only_the_bad_are_refused(&db, vec![], items, late, Error::is_out_of_range).await;
-    drop(marks);
 }
 
 /// An error that concerns all appends is reported to all of them, and nothing is stored.
 async fn no_index<T: Mark>(db: &Database, name: &str) {
     let [.., mixed] = of_keys::<T>(60);
-    let marks = T::buckets_in(db.collection::<Document>(name))
-        .await
-        .unwrap();
+    let marks = (T::buckets_in(db.collection::<Document>(name)).await).unwrap();
     marks.collection().drop_index("bucket_open").await.unwrap();
     for result in together(&marks, mixed).await {
-        let error = result.unwrap_err();
-        assert!(
-            error.is_index_missing() && !error.is_maybe_stored(),
-            "{error}"
-        );
+        assert_refused(&result.unwrap_err(), Error::is_index_missing);
     }
     assert_eq!(documents(marks.collection()).await, Vec::<Document>::new());
 }

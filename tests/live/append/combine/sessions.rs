@@ -85,22 +85,7 @@ async fn opened<T: Mark>(Recorded(db, record): &Recorded) -> (&Database, &Record
 }
 
 #[bucket_testkit::test]
-async fn the_drivers_own_writes_go_on_with_the_sessions_of_a_dropped_handle(on: Recorded) {
-    let (db, record) = opened::<Seconds10>(&on).await;
-    burst::<Seconds10>(db, 0).await;
-    let ours = assert_numbers_go_up(&record.take());
-    insert(db, 0, 300, 1).await;
-    insert(db, 300, 100, 10).await;
-    assert_inserted(db, 400).await;
-    let theirs = assert_numbers_go_up(&record.take());
-    let shared = theirs.keys().filter(|session| ours.contains_key(*session));
-    assert!(shared.count() > 0, "the driver used none of these sessions");
-    let marks = Seconds10::buckets(db).await.unwrap();
-    assert_stored(&marks, of_bursts(1)).await;
-}
-
-#[bucket_testkit::test]
-async fn a_handle_goes_on_with_sessions_that_the_driver_has_used(on: Recorded) {
+async fn handles_and_the_driver_go_on_with_each_others_sessions(on: Recorded) {
     let (db, record) = opened::<Numbered10>(&on).await;
     insert(db, 0, 777, 1).await;
     insert(db, 777, 120, 4).await;
@@ -114,11 +99,16 @@ async fn a_handle_goes_on_with_sessions_that_the_driver_has_used(on: Recorded) {
         (1..60).contains(&probes),
         "{probes} commands to find out numbers"
     );
-    for (session, number) in assert_numbers_go_up(&commands) {
-        assert!(before.get(&session).is_none_or(|before| *before < number));
+    let ours = assert_numbers_go_up(&commands);
+    for (session, number) in &ours {
+        assert!(before.get(session).is_none_or(|before| before < number));
     }
-    insert(db, 897, 50, 1).await;
-    assert_inserted(db, 947).await;
+    insert(db, 897, 300, 1).await;
+    insert(db, 1197, 100, 10).await;
+    assert_inserted(db, 1297).await;
+    let theirs = assert_numbers_go_up(&record.take());
+    let shared = theirs.keys().filter(|session| ours.contains_key(*session));
+    assert!(shared.count() > 0, "the driver used none of our sessions");
     let marks = Numbered10::buckets(db).await.unwrap();
     assert_stored(&marks, of_bursts(1)).await;
 }

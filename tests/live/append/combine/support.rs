@@ -5,12 +5,16 @@ use std::{collections::BTreeMap, fmt::Debug};
 
 use bucket_runtime::{
     Bucket, Buckets,
-    mongodb::bson::{Bson, DateTime, Document},
+    mongodb::{
+        Database, IndexModel,
+        bson::{Bson, DateTime, Document, doc},
+        options::IndexOptions,
+    },
 };
 
 use futures_util::future::join_all;
 
-use crate::support::database::{dense_buckets, documents, number, statements};
+use crate::support::database::{dense_buckets, documents, fresh, number, statements};
 
 /// 2023-10-26, noon.
 pub(crate) const NOON: i64 = 1_698_321_600_000;
@@ -68,12 +72,36 @@ marks! {
     Seconds10("{k}_{at}", 10)
     Millis2("{k}_{at:millis}", 2)
     Millis10("{k}_{at:millis}", 10)
-    Seconds20("{k}_{at}", 20)
     Numbered1("{k}_{#}", 1)
     Numbered2("{k}_{#}", 2)
     Numbered5("{k}_{#}", 5)
     Numbered10("{k}_{#}", 10)
-    Numbered20("{k}_{#}", 20)
+}
+
+/// A fresh collection with a unique index on the items' numbers, of which these are taken, by items of other keys. Such
+/// an index compares whole documents. Returns these items, too.
+pub(crate) async fn with_taken<T: Mark>(
+    db: &Database,
+    numbers: impl Iterator<Item = i64>,
+) -> (Buckets<T>, Vec<(i64, i64)>) {
+    let marks = fresh::<T>(db).await;
+    let unique = IndexOptions::builder().unique(true).build();
+    let index = IndexModel::builder().keys(doc! { "items.n": 1 });
+    let index = index.options(unique).build();
+    marks.collection().create_index(index).await.unwrap();
+    let taken = Vec::from_iter(numbers.map(|n| (1000 + n, n)));
+    for (k, n) in &taken {
+        marks.append(&T::new(*k, *n)).await.unwrap();
+    }
+    (marks, taken)
+}
+
+/// A fresh collection whose validator refuses items with the text "bad".
+pub(crate) async fn refuse_bad_texts(db: &Database) {
+    let _ = db.collection::<Document>("marks").drop().await;
+    let bad = doc! { "items": { "$elemMatch": { "text": "bad" } } };
+    let create = db.create_collection("marks");
+    create.validator(doc! { "$nor": [bad] }).await.unwrap();
 }
 
 /// The numbers of each key's items in the order of storage. It checks G2 and G3 first.

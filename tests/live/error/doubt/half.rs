@@ -27,10 +27,8 @@ async fn blocked(db: &Database) -> (Handles, ClientSession) {
     }
     let mut session = db.client().start_session().await.unwrap();
     session.start_transaction().await.unwrap();
-    let held = on
-        .alone
-        .collection()
-        .update_one(doc! { "k": KEYS / 2 }, doc! { "$set": { "held": true } });
+    let hold = doc! { "$set": { "held": true } };
+    let held = (on.alone.collection()).update_one(doc! { "k": KEYS / 2 }, hold);
     held.session(&mut session).await.unwrap();
     (on, session)
 }
@@ -52,11 +50,8 @@ async fn kill_waiting(db: &Database) {
         let found = admin.aggregate(pipeline.clone()).await.unwrap();
         let found: Vec<Document> = found.try_collect().await.unwrap();
         for operation in &found {
-            let id = operation.get("opid").unwrap();
-            admin
-                .run_command(doc! { "killOp": 1, "op": id })
-                .await
-                .unwrap();
+            let kill = doc! { "killOp": 1, "op": operation.get("opid").unwrap() };
+            admin.run_command(kill).await.unwrap();
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
@@ -85,13 +80,10 @@ async fn arrived(on: &Handles, failed: Vec<(i64, Error)>) -> usize {
 async fn appends_that_travelled_in_a_command_that_was_killed_are_in_doubt(db: Live) {
     let (on, session) = blocked(&db).await;
     let items = Vec::from_iter((0..KEYS).map(|k| Mark::new(k, 100 + k)));
-    let appends = join_all(
-        items
-            .iter()
-            .map(|item| on.combined.append(item).into_future()),
-    );
+    let appends = items.iter().map(|item| on.combined.append(item));
+    let appends = appends.map(IntoFuture::into_future);
     let results = tokio::select! {
-        results = appends => results,
+        results = join_all(appends) => results,
         () = kill_waiting(&db) => unreachable!("it never returns"),
     };
     drop(session);

@@ -144,10 +144,8 @@ pub(crate) const CALLS: [Call; 15] = [
     }),
     ("open", |on, n| {
         Box::pin(async move {
-            let db = on
-                .db
-                .client()
-                .database(&format!("{}_open_{n}", on.db.name()));
+            let name = format!("{}_open_{n}", on.db.name());
+            let db = on.db.client().database(&name);
             Mark::buckets(&db).await.map(drop)
         })
     }),

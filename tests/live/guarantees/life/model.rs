@@ -82,10 +82,8 @@ impl Model {
         self.has_order::<T>(&documents);
         for bucket in &documents {
             let bytes = RawDocumentBuf::try_from(bucket).unwrap().as_bytes().len();
-            assert!(
-                bytes <= T::SPEC.max_bytes as usize,
-                "{bytes} bytes: {bucket}"
-            );
+            let most = T::SPEC.max_bytes as usize;
+            assert!(bytes <= most, "{bytes} bytes: {bucket}");
         }
         let stored = checked_within::<T>(documents, T::SPEC.capacity.into(), most);
         assert_once(stored.values().flatten().map(|(n, _)| *n));
@@ -98,10 +96,8 @@ impl Model {
             let found = stored.remove(n);
             assert!(found.is_none_or(|(of, _)| of == *owner), "G4: {n}");
             let value = found.map(|(_, value)| value);
-            assert!(
-                values.contains(&value),
-                "item {n}: {value:?} is not one of {values:?}"
-            );
+            let is_known = values.contains(&value);
+            assert!(is_known, "item {n}: {value:?} is not one of {values:?}");
         }
         assert_eq!(stored, BTreeMap::new(), "nobody wrote these");
     }
@@ -119,11 +115,8 @@ impl Model {
                 let (owner, _, in_order) = self.0[&n];
                 if in_order {
                     let before = last.insert((owner, window.clone(), n / ITEMS), n);
-                    assert!(
-                        before < Some(n),
-                        "{before:?} before {n}: {}",
-                        told::<T>(documents)
-                    );
+                    let told = || told::<T>(documents);
+                    assert!(before < Some(n), "{before:?} before {n}: {}", told());
                 }
             }
         }

@@ -4,19 +4,18 @@
 use bucket_runtime::{
     AppendManyError, Bucket, Error, Ordinal,
     mongodb::{
-        Database, IndexModel,
-        bson::{DateTime, Document, doc},
-        options::IndexOptions,
+        Database,
+        bson::{DateTime, doc},
     },
 };
 
 use crate::{
     append::combine::support::{
-        Mark, NOON, Numbered1, Numbered10, Numbered20, Seconds1, Seconds10, Seconds20,
-        assert_stored, stored,
+        Mark, NOON, Numbered1, Numbered10, Seconds1, Seconds10, assert_stored, refuse_bad_texts,
+        stored, with_taken,
     },
     error::items::{Value, Valued},
-    support::database::{Live, documents, fresh, is_cluster, number},
+    support::database::{Live, documents, fresh, is_cluster},
 };
 
 const N: i64 = 400;
@@ -39,15 +38,13 @@ fn assert_handed_back<T: Mark>(
 ) {
     let failed = error.failed();
     let places: Vec<_> = failed.iter().map(|failed| failed.index as i64).collect();
-    assert_eq!(places, (0..all).filter(|n| is_bad(*n)).collect::<Vec<_>>());
+    assert_eq!(places, Vec::from_iter((0..all).filter(|n| is_bad(*n))));
     for failed in failed {
         assert_eq!(failed.item.n(), failed.index as i64);
         assert!(is_right(&failed.error), "{}", failed.error);
         assert!(!failed.error.is_maybe_stored(), "{}", failed.error);
-        assert_eq!(
-            failed.error.key(),
-            Some(&*format!("\"{}\"", failed.item.k()))
-        );
+        let key = format!("\"{}\"", failed.item.k());
+        assert_eq!(failed.error.key(), Some(&*key));
     }
     assert_eq!(error.stored() as usize + failed.len(), all as usize);
     assert!(error.to_string().contains(&format!("item {}", places[0])));
@@ -55,20 +52,7 @@ fn assert_handed_back<T: Mark>(
 
 async fn unique<T: Mark>(db: &Database) {
     for keys in [1, 3, N] {
-        let marks = fresh::<T>(db).await;
-        let unique = IndexOptions::builder().unique(true).build();
-        let index = IndexModel::builder()
-            .keys(doc! { "items.n": 1 })
-            .options(unique)
-            .build();
-        marks.collection().create_index(index).await.unwrap();
-        let taken: Vec<_> = (0..N)
-            .filter(|n| is_bad(*n))
-            .map(|n| (1000 + n, n))
-            .collect();
-        for (k, n) in &taken {
-            marks.append(&T::new(*k, *n)).await.unwrap();
-        }
+        let (marks, taken) = with_taken::<T>(db, (0..N).filter(|n| is_bad(*n))).await;
         let error = marks.append_many(items::<T>(keys)).await.unwrap_err();
         assert_handed_back(&error, N, is_bad, Error::is_duplicate);
         let good = (0..N).filter(|n| !is_bad(*n)).map(|n| (n % keys, n));
@@ -89,10 +73,7 @@ async fn items_that_a_unique_index_refuses_are_handed_back(db: Live) {
 
 async fn validator<T: Mark>(db: &Database) {
     for (keys, buffer) in [(1, 1 << 20), (3, 10_000), (N, 1 << 20)] {
-        let _ = db.collection::<Document>("marks").drop().await;
-        let bad = doc! { "items": { "$elemMatch": { "text": "bad" } } };
-        let create = db.create_collection("marks");
-        create.validator(doc! { "$nor": [bad] }).await.unwrap();
+        refuse_bad_texts(db).await;
         let marks = T::buckets(db).await.unwrap();
         let all = items::<T>(keys).map(|item| match is_bad(item.n()) {
             true => item.text("bad"),
@@ -118,20 +99,6 @@ async fn items_that_a_validator_refuses_are_handed_back(db: Live) {
     validator::<Numbered1>(&db).await;
 }
 
-/// In the year 5000, seconds have eleven digits.
-#[bucket_testkit::test]
-async fn items_with_a_time_that_no_id_holds_are_handed_back(db: Live) {
-    let marks = fresh::<Seconds10>(&db).await;
-    let late = |item: Seconds10| match is_bad(item.n()) {
-        true => item.at(95_617_584_000_000),
-        false => item,
-    };
-    let error = marks.append_many(items(4).map(late)).await.unwrap_err();
-    assert_handed_back(&error, N, is_bad, Error::is_out_of_range);
-    let good = (0..N).filter(|n| !is_bad(*n));
-    assert_stored(&marks, good.map(|n| (n % 4, n))).await;
-}
-
 #[bucket_testkit::test]
 async fn items_that_are_no_bson_are_handed_back(db: Live) {
     let values = Valued::buckets(&db).await.unwrap();
@@ -140,70 +107,13 @@ async fn items_that_are_no_bson_are_handed_back(db: Live) {
         2 => Value::Big(u64::MAX),
         _ => Value::Fine,
     };
-    let all = (0..100).map(|n| Valued {
-        k: n % 7,
-        value: value(n),
-    });
-    let error = values.append_many(all).await.unwrap_err();
+    let error = values.append_many(Valued::all(value)).await.unwrap_err();
     assert_eq!((error.stored(), error.failed().len()), (50, 50));
     for failed in error.failed() {
         assert_eq!(value(failed.index as i64), failed.item.value);
         assert!(failed.error.is_serialize() && !failed.error.is_maybe_stored());
     }
-    let found = documents(values.collection()).await;
-    let counts: i64 = found.iter().map(|bucket| number(bucket.get("count"))).sum();
-    assert_eq!(counts, 50);
-}
-
-/// 17 MB fit into no document. Some of these keys have an open bucket, some have none.
-async fn too_large<T: Mark>(db: &Database) {
-    let big = "x".repeat(17 * MB);
-    for keys in [1, 60] {
-        let marks = fresh::<T>(db).await;
-        let opened: Vec<_> = (0..keys).step_by(2).map(|k| (k, -k - 1)).collect();
-        for (k, n) in &opened {
-            marks.append(&T::new(*k, *n)).await.unwrap();
-        }
-        let is_big = |n| [3, 20].contains(&n);
-        let all = (0..60).map(|n| {
-            let text = if is_big(n) { &*big } else { "small" };
-            T::new(n % keys, n).at(NOON + n * 700).text(text)
-        });
-        let error = marks.append_many(all).await.unwrap_err();
-        assert_handed_back(&error, 60, is_big, Error::is_too_large);
-        let small = (0..60).filter(|n| !is_big(*n)).map(|n| (n % keys, n));
-        assert_stored(&marks, small.chain(opened)).await;
-    }
-}
-
-#[bucket_testkit::test]
-async fn a_too_large_item_is_handed_back_and_no_other(db: Live) {
-    too_large::<Seconds10>(&db).await;
-    too_large::<Numbered10>(&db).await;
-}
-
-/// Items of 1 MB, twenty to a bucket: a document holds fifteen of them, and the others go into the next
-/// bucket.
-async fn too_many<T: Mark>(db: &Database) {
-    let marks = fresh::<T>(db).await;
-    let text = "x".repeat(MB);
-    let all = (0..60).map(|n| T::new(n % 2, n).at(NOON + n * 700).text(&text));
-    assert_eq!(marks.append_many(all).await.unwrap(), 60);
-    let mut stored = Vec::new();
-    for bucket in documents(marks.collection()).await {
-        let items = bucket.get_array("items").unwrap();
-        assert_eq!(number(bucket.get("count")), items.len() as i64);
-        let items = items.iter().map(|item| item.as_document().unwrap());
-        stored.extend(items.map(|item| number(item.get("n"))));
-    }
-    stored.sort_unstable();
-    assert_eq!(stored, Vec::from_iter(0..60));
-}
-
-#[bucket_testkit::test]
-async fn of_items_that_together_exceed_a_document_all_are_stored(db: Live) {
-    too_many::<Seconds20>(&db).await;
-    too_many::<Numbered20>(&db).await;
+    assert_eq!(values.count_all().await.unwrap(), 50);
 }
 
 /// Items that nearly fill a document, for keys with an open bucket: each fits alone, and two exceed a

@@ -49,26 +49,16 @@ where
     assert_eq!(dense_buckets(&notes).await.len(), keys.len());
 }
 
+/// Keys with a number are loaded below.
 #[bucket_testkit::test]
-async fn a_load_keeps_hostile_texts_apart(db: Live) {
-    let keys = || hostile().into_iter().map(|text| (text,)).collect();
-    load::<Seconds>(&db, keys()).await;
-    load::<Numbered>(&db, keys()).await;
-}
-
-#[bucket_testkit::test]
-async fn a_load_keeps_several_key_fields_apart(db: Live) {
-    let pairs = || {
-        PARTS
-            .iter()
-            .flat_map(|a| PARTS.iter().map(move |b| (*a, *b)))
-    };
-    let texts = pairs().map(|(a, b)| (a.to_owned(), b.to_owned()));
-    load::<PairSeconds>(&db, texts.collect()).await;
+async fn a_load_keeps_hostile_texts_and_several_key_fields_apart(db: Live) {
+    let texts = hostile().into_iter().map(|text| (text,));
+    load::<Seconds>(&db, texts.collect()).await;
+    let parts = || PARTS.map(str::to_owned).into_iter();
+    let pairs = parts().flat_map(|a| parts().map(move |b| (a.clone(), b)));
+    load::<PairSeconds>(&db, pairs.collect()).await;
     let numbers = [i64::MIN, -12, -1, 0, 1, 12, 123, i64::MAX];
-    let mixed = PARTS
-        .iter()
-        .flat_map(|a| numbers.map(|b| ((*a).to_owned(), b)));
+    let mixed = parts().flat_map(|a| numbers.map(|b| (a.clone(), b)));
     load::<PairMixed>(&db, mixed.collect()).await;
 }
 
@@ -81,6 +71,7 @@ async fn continue_numbers(
     history: impl Fn(usize) -> i64,
 ) -> usize {
     let notes = fresh::<Numbered>(db).await;
+    notes.collection().delete_many(doc! {}).await.unwrap();
     let at = DateTime::from_millis(1_698_335_223_434);
     // Two items fill a bucket.
     let old = |key: usize| (0..2 * history(key)).map(move |n| (key, n));
@@ -108,16 +99,11 @@ async fn continue_numbers(
 
 #[bucket_testkit::test]
 async fn a_load_continues_the_numbers_of_many_keys_in_a_few_reads(on: Recorded) {
-    let of_number = |n: i64| (n.to_string(),);
-    let keys: Vec<_> = (0..400).map(of_number).collect();
+    let keys = Vec::from_iter((0..400).map(|n: i64| (n.to_string(),)));
     let finds = continue_numbers(&on, &keys, |key| key as i64 % 4).await;
     assert!(is_cluster().await || finds <= 30, "{finds} reads");
-}
-
-/// The reads of many keys stop before they have gone through a long history.
-#[bucket_testkit::test]
-async fn a_load_continues_the_numbers_of_keys_with_long_histories(on: Recorded) {
-    let keys: Vec<_> = hostile().into_iter().map(|text| (text,)).collect();
+    // The reads of many keys stop before they have gone through a long history.
+    let keys = Vec::from_iter(hostile().into_iter().map(|text| (text,)));
     let history = |key: usize| [0, 1, 3, 30][key % 4];
     continue_numbers(&on, &keys, history).await;
 }

@@ -1,16 +1,11 @@
 //! Bulk: where items come from, how many are buffered, and how far a load has come.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
-use bucket_runtime::mongodb::Database;
 use futures_util::stream;
 use tokio::sync::mpsc;
 
 use crate::{
-    append::combine::support::{
-        Mark, NOON, Numbered1, Numbered10, Seconds10, assert_stored, stored,
-    },
-    support::database::{Live, Recorded, fresh, ids},
+    append::combine::support::{Mark, NOON, Numbered10, Seconds10, assert_stored},
+    support::database::{Live, Recorded, fresh},
 };
 
 fn item<T: Mark>(n: i64) -> T {
@@ -37,35 +32,22 @@ async fn a_load_from_a_channel(db: Live) {
     assert_stored(&marks, (0..500).map(|n| (n % 3, n))).await;
 }
 
-async fn buffers<T: Mark>(db: &Database) {
-    const N: i64 = 120;
-    for buffer in [0, 1, 1_000, usize::MAX] {
-        let marks = fresh::<T>(db).await;
-        let (calls, latest) = (AtomicU64::new(0), AtomicU64::new(0));
-        let load = marks.append_many((0..N).map(item::<T>)).buffer(buffer);
-        let load = load.on_progress(|stored| {
-            calls.fetch_add(1, Ordering::SeqCst);
-            let before = latest.swap(stored, Ordering::SeqCst);
-            assert!(before < stored, "{stored} after {before}");
-        });
-        assert_eq!(load.await.unwrap(), N as u64);
-        assert_eq!(latest.into_inner(), N as u64);
-        let calls = calls.into_inner();
-        if buffer <= 1 {
-            assert_eq!(calls, N as u64, "each item by itself");
-        }
-        assert_stored(&marks, (0..N).map(|n| (n % 3, n))).await;
-        for ns in stored(&marks).await.values() {
-            assert!(ns.is_sorted());
-        }
-    }
-}
-
+/// The least and the largest buffer. (`like_single.rs` has any between them, with each ordinal.)
 #[bucket_testkit::test]
 async fn any_buffer_stores_the_same_and_progress_counts_what_is_stored(db: Live) {
-    buffers::<Seconds10>(&db).await;
-    buffers::<Numbered1>(&db).await;
-    buffers::<Numbered10>(&db).await;
+    const N: i64 = 120;
+    for buffer in [0, 1, usize::MAX] {
+        let marks = fresh::<Numbered10>(&db).await;
+        let mut told = Vec::new();
+        let load = marks.append_many((0..N).map(item)).buffer(buffer);
+        let load = load.on_progress(|stored| told.push(stored));
+        assert_eq!(load.await.unwrap(), N as u64);
+        match buffer {
+            0 | 1 => assert_eq!(told, Vec::from_iter(1..=N as u64), "each item by itself"),
+            _ => assert_eq!(told.last(), Some(&(N as u64))),
+        }
+        assert_stored(&marks, (0..N).map(|n| (n % 3, n))).await;
+    }
 }
 
 /// With a large buffer, a load writes whole buckets, many in a command.
@@ -78,32 +60,6 @@ async fn a_load_takes_few_commands(Recorded(db, record): Recorded) {
     let commands = record.names();
     assert!(commands.len() < 25, "{commands:?}");
     assert!(commands.iter().any(|name| name == "insert"));
-}
-
-/// All items are within one second that already has buckets: the suffixes go on in order.
-#[bucket_testkit::test]
-async fn a_load_within_one_second_takes_suffixes_in_order(db: Live) {
-    let marks = fresh::<Seconds10>(&db).await;
-    let mut n = 0;
-    let mut next = |items: i64| {
-        n += items;
-        (n - items..n).map(|n| Seconds10::new(7, n).at(NOON + n % 1000))
-    };
-    for item in next(25) {
-        marks.append(&item).await.unwrap();
-    }
-    for items in [3, 40, 7, 95] {
-        let load = marks.append_many(next(items));
-        assert_eq!(load.await.unwrap(), items as u64);
-    }
-    assert_eq!(stored(&marks).await[&7], (0..n).collect::<Vec<_>>());
-    let second = NOON / 1000;
-    let suffixed = (1..n / 10).map(|suffix| format!("7_{second}_{suffix:06}"));
-    let expected: Vec<_> = [format!("7_{second}")]
-        .into_iter()
-        .chain(suffixed)
-        .collect();
-    assert_eq!(ids(&marks).await, expected);
 }
 
 /// A load keeps failed items until the end, so their number is limited.

@@ -31,16 +31,15 @@ async fn several_runs_at_a_time_store_each_item_once(db: Live) {
         let (buckets, flat) = (buckets.clone(), flat_of(&db));
         tokio::spawn(async move { ops(&buckets).import_flat(&flat).await })
     });
-    let runs = futures_util::future::join_all(runs).await;
     let mut finished = 0;
-    for run in runs {
+    for run in futures_util::future::join_all(runs).await {
         match run.unwrap() {
             Ok(done) => finished += usize::from(done.stored == 20_000),
             // Another run took over this one's work, or had already finished it.
-            Err(error) => assert!(
-                error.is_import_overtaken() || error.is_key_taken(),
-                "{error}"
-            ),
+            Err(error) => {
+                let is_done = error.is_import_overtaken() || error.is_key_taken();
+                assert!(is_done, "{error}");
+            }
         }
     }
     assert!(finished > 0, "no run has finished");
@@ -60,15 +59,14 @@ async fn joined<T: Ride>(db: &Database) {
     let buckets = fresh::<T>(db).await;
     let (live, handle) = (buckets.clone(), tokio::runtime::Handle::current());
     let mut begun = false;
-    let import_flat = ops(&buckets)
-        .import_flat(&flat_of(db))
-        .on_progress(move |at| {
-            if at.stored > 0 && !std::mem::replace(&mut begun, true) {
-                let late = T::new(1, "Bern", DateTime::from_millis(1_698_321_639_000), -1);
-                tokio::task::block_in_place(|| handle.block_on(async { live.append(&late).await }))
-                    .unwrap();
-            }
-        });
+    let import_flat = ops(&buckets).import_flat(&flat_of(db));
+    let import_flat = import_flat.on_progress(move |at| {
+        if at.stored > 0 && !std::mem::replace(&mut begun, true) {
+            let late = T::new(1, "Bern", DateTime::from_millis(1_698_321_639_000), -1);
+            let append = async { live.append(&late).await.unwrap() };
+            tokio::task::block_in_place(|| handle.block_on(append));
+        }
+    });
     let done = import_flat.await.unwrap();
     assert_eq!((done.found, done.stored), (4_001, 4_001));
     dense_buckets(&buckets).await;

@@ -2,7 +2,6 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use bucket_ops::Ops;
 use bucket_runtime::{
     Bucket, Buckets,
     mongodb::{
@@ -14,7 +13,8 @@ use futures_util::TryStreamExt;
 use rand::{Rng, seq::SliceRandom};
 
 use crate::support::{
-    database::{Live, documents, fresh, number},
+    assert_sound,
+    database::{Live, documents, fresh, items, number},
     ops,
 };
 
@@ -85,13 +85,8 @@ async fn stored<T: Bucket>(buckets: &Buckets<T>) -> Votes {
 /// Drops each call a moment after a transaction of it, until one comes to its end.
 async fn each_once<T: Bucket>(db: &Database, flat: &Collection<Document>, sort: Option<Document>) {
     let buckets = fresh::<T>(db).await;
-    let all: Vec<Document> = flat
-        .find(doc! {})
-        .await
-        .unwrap()
-        .try_collect()
-        .await
-        .unwrap();
+    let all = flat.find(doc! {}).await.unwrap();
+    let all: Vec<Document> = all.try_collect().await.unwrap();
     let all = count(all.into_iter().map(|vote| (number(vote.get("k")), vote)));
     let mut dropped = 0;
     let done = loop {
@@ -126,15 +121,20 @@ async fn each_once<T: Bucket>(db: &Database, flat: &Collection<Document>, sort: 
     }
     let stored = stored(&buckets).await;
     assert!(stored == all, "{} of {} votes", stored.len(), all.len());
-    assert_eq!(Ops::<T>::of(db).verify().await.unwrap().problems, []);
+    assert_sound(&buckets).await;
+}
+
+/// The votes in buckets by number and by time.
+async fn both_once(db: &Database, flat: &Collection<Document>) {
+    each_once::<Vote>(db, flat, None).await;
+    each_once::<TimedVote>(db, flat, None).await;
 }
 
 #[bucket_testkit::test(multi_thread)]
 async fn g1_a_collection_is_taken_up_where_it_was_left(db: Live) {
     let flat = db.collection("flat");
     fill(&flat, vote).await;
-    each_once::<Vote>(&db, &flat, None).await;
-    each_once::<TimedVote>(&db, &flat, None).await;
+    both_once(&db, &flat).await;
 }
 
 /// All elements of an array share the `_id` of its document.
@@ -147,25 +147,22 @@ async fn g1_a_view_that_unwinds_is_taken_up_where_it_was_left(db: Live) {
     db.collection("lists").insert_many(lists).await.unwrap();
     let votes = doc! { "$project": { "k": 1, "v": "$votes.v", "at": "$votes.at" } };
     let flat = view(&db, "lists", [doc! { "$unwind": "$votes" }, votes]).await;
-    each_once::<Vote>(&db, &flat, None).await;
-    each_once::<TimedVote>(&db, &flat, None).await;
+    both_once(&db, &flat).await;
 }
 
 #[bucket_testkit::test(multi_thread)]
 async fn g1_a_view_without_ids_is_taken_up_where_it_was_left(db: Live) {
     fill(&db.collection("flat"), vote).await;
     let flat = view(&db, "flat", [doc! { "$project": { "_id": 0 } }]).await;
-    each_once::<Vote>(&db, &flat, None).await;
-    each_once::<TimedVote>(&db, &flat, None).await;
+    both_once(&db, &flat).await;
 }
 
 /// A time series has no unique `_id`.
 #[bucket_testkit::test(multi_thread)]
 async fn g1_a_time_series_is_taken_up_where_it_was_left(db: Live) {
     let series = doc! { "timeField": "at", "metaField": "k" };
-    db.run_command(doc! { "create": "flat", "timeseries": series })
-        .await
-        .unwrap();
+    let create = doc! { "create": "flat", "timeseries": series };
+    db.run_command(create).await.unwrap();
     let flat = db.collection("flat");
     let with_id = |n| {
         let mut vote = vote(n);
@@ -173,8 +170,7 @@ async fn g1_a_time_series_is_taken_up_where_it_was_left(db: Live) {
         vote
     };
     fill(&flat, with_id).await;
-    each_once::<Vote>(&db, &flat, None).await;
-    each_once::<TimedVote>(&db, &flat, None).await;
+    both_once(&db, &flat).await;
 }
 
 /// The server sorts an array by its least element, and other languages write `undefined`.
@@ -209,9 +205,8 @@ struct Visit {
 #[bucket_testkit::test]
 async fn g1_keys_that_a_collation_takes_for_equal_stay_apart(db: Live) {
     let collation = doc! { "locale": "en", "strength": 1 };
-    db.run_command(doc! { "create": "flat", "collation": &collation })
-        .await
-        .unwrap();
+    let create = doc! { "create": "flat", "collation": &collation };
+    db.run_command(create).await.unwrap();
     let flat = db.collection::<Document>("flat");
     let city = |n: i64| if n % 2 == 0 { "a" } else { "A" };
     let visit = |n: i64| doc! { "_id": n, "city": city(n), "v": n };
@@ -220,13 +215,9 @@ async fn g1_keys_that_a_collation_takes_for_equal_stay_apart(db: Live) {
     let done = ops(&visits).import_flat(&flat).await.unwrap();
     assert_eq!((done.found, done.stored), (5_000, 5_000));
     for (first, city) in [(0, "a"), (1, "A")] {
-        let found = crate::support::database::items(&visits, city).await;
-        assert!(
-            found
-                .iter()
-                .map(|visit| visit.v)
-                .eq((first..5_000).step_by(2))
-        );
+        let found = items(&visits, city).await;
+        let found = found.iter().map(|visit| visit.v);
+        assert!(found.eq((first..5_000).step_by(2)), "{city}");
     }
     // The server refuses another collation than the view's own.
     let create =

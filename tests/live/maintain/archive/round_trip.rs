@@ -4,7 +4,6 @@ mod lines;
 
 use std::time::Duration;
 
-use bucket_ops::Ops;
 use bucket_runtime::{
     Bucket, Buckets,
     mongodb::{
@@ -17,7 +16,8 @@ use rand::Rng;
 
 use super::{Visit, export, file, visits};
 use crate::support::{
-    database::{Live, documents, items, number},
+    assert_sound,
+    database::{Live, documents, fresh, items, number},
     ops,
 };
 
@@ -29,18 +29,15 @@ visits! {
 }
 
 fn visit<T: Visit>(page: &str, n: i64) -> T {
-    T::new(
-        page,
-        n,
-        DateTime::from_millis(1_698_335_223_434 + n * 600_000),
-    )
+    let at = DateTime::from_millis(1_698_335_223_434 + n * 600_000);
+    T::new(page, n, at)
 }
 
 const PAGES: [&str; 3] = ["a", "a_b", "ü\"%"];
 
 /// Some visits, some of which are removed again.
 async fn filled<T: Visit>(db: &Database) -> Buckets<T> {
-    let visits = T::buckets(db).await.unwrap();
+    let visits = fresh::<T>(db).await;
     let mut rng = rand::rng();
     for (page, n) in PAGES.iter().zip([20, 3, 8]) {
         let all = (0..n).map(|n| visit::<T>(page, n));
@@ -84,28 +81,23 @@ async fn comes_back<T: Visit>(db: &Database) {
     }
     let now = documents(visits.collection()).await;
     let again = ops(&visits).import(file(&lines)).await.unwrap();
-    assert_eq!(
-        (again.buckets, again.already_there),
-        (0, before.len() as u64)
-    );
+    let there = before.len() as u64;
+    assert_eq!((again.buckets, again.already_there), (0, there));
     assert_eq!(documents(visits.collection()).await, now);
     assert_one_open::<T>(&now);
-    assert_eq!(Ops::<T>::of(db).verify().await.unwrap().problems, []);
+    assert_sound(&visits).await;
 }
 
 #[bucket_testkit::test]
 async fn g1_what_was_exported_comes_back_as_it_was_and_only_once(db: Live) {
     comes_back::<Seconds>(&db).await;
-    db.drop().await.unwrap();
     comes_back::<Numbered>(&db).await;
-    db.drop().await.unwrap();
     comes_back::<Hours>(&db).await;
 }
 
 /// Old visits are exported and removed, the key goes on with this many, and the old ones come back.
 async fn comes_back_later<T: Visit>(db: &Database, newer: i64) {
-    db.drop().await.unwrap();
-    let visits = T::buckets(db).await.unwrap();
+    let visits = fresh::<T>(db).await;
     for n in 0..8 {
         visits.append(&visit("a", n)).await.unwrap();
     }
@@ -135,7 +127,7 @@ async fn comes_back_later<T: Visit>(db: &Database, newer: i64) {
     }
     assert_eq!(found, expected);
     assert_eq!(visits.count("b").await.unwrap(), 1);
-    assert_eq!(Ops::<T>::of(db).verify().await.unwrap().problems, []);
+    assert_sound(&visits).await;
 }
 
 #[bucket_testkit::test]
@@ -175,15 +167,13 @@ async fn g6_an_import_that_was_dropped_goes_on(db: Live) {
     let mut rng = rand::rng();
     for _ in 0..5 {
         let limit = Duration::from_millis(rng.random_range(1..200));
-        let _ =
-            tokio::time::timeout(limit, async { ops(&visits).import(file(&lines)).await }).await;
+        let import = async { ops(&visits).import(file(&lines)).await };
+        let _ = tokio::time::timeout(limit, import).await;
     }
     let mut seen = Vec::new();
     let import = ops(&visits).import(file(&lines));
-    let done = import
-        .on_progress(|at| seen.push(at.buckets + at.already_there))
-        .await
-        .unwrap();
+    let import = import.on_progress(|at| seen.push(at.buckets + at.already_there));
+    let done = import.await.unwrap();
     assert_eq!(done.buckets + done.already_there, 1500);
     assert_eq!(seen, [1000, 1500]);
     assert!(documents(visits.collection()).await == before);

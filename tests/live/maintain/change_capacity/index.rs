@@ -200,25 +200,6 @@ async fn g3_of_duplicates_that_prevent_the_new_index(db: Live) {
     }
 }
 
-/// Which call comes last is random; nothing is lost, and one more call sets the capacity.
-#[bucket_testkit::test(multi_thread)]
-async fn two_calls_that_want_different_capacities_come_to_an_end(db: Live) {
-    for _ in 0..5 {
-        validated(&db).await;
-        let (up, down) = (
-            change_capacity::<Timed25>(&db),
-            change_capacity::<Timed4>(&db),
-        );
-        let _ = (up.await.unwrap(), down.await.unwrap());
-        Ops::<Timed10>::of(&db).change_capacity().await.unwrap();
-        let [(_, false)] = indexes(&db).await[..] else {
-            panic!("{:?}", indexes(&db).await)
-        };
-        assert_eq!(stored(&db).await, Vec::from_iter(0..11), "G1");
-        is_sound::<Timed10>(&db).await;
-    }
-}
-
 /// Makes the server stop in the middle of each index build, or go on.
 async fn builds_stop(db: &Database, stop: bool) {
     let mode = if stop { "alwaysOn" } else { "off" };

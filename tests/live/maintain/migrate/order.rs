@@ -9,14 +9,13 @@ use bucket_ops::Ops;
 use bucket_runtime::{Bucket, mongodb::bson::Document};
 use futures_util::TryStreamExt;
 
-use super::{Timed, Trade, assert_migrated, convert, old, timed, trade};
+use super::{Timed, assert_migrated, convert, filled, migrate, old, timed, trade};
 use crate::support::database::{Live, interrupted};
 
 /// A bucket of each state gets new items: between the first and the second chunk, and after both.
 #[bucket_testkit::test]
 async fn g1_g5_items_of_a_key_stay_in_order_while_it_is_appended_to(db: Live) {
-    let old = old::Trade::buckets(&db).await.unwrap();
-    old.append_many((0..1700).map(trade)).await.unwrap();
+    let old = filled(&db, 1700).await;
     // One by one, and many by one command.
     let background = async {
         for first in (1700..2200).step_by(50) {
@@ -29,19 +28,15 @@ async fn g1_g5_items_of_a_key_stay_in_order_while_it_is_appended_to(db: Live) {
         }
     };
     let (done, stopped) = tokio::sync::oneshot::channel();
-    let migrate = Ops::<Timed>::of(&db).migrate_from(timed).until(async {
-        stopped.await.unwrap();
-    });
+    let stopped = async { stopped.await.unwrap() };
+    let migration = Ops::<Timed>::of(&db).migrate_from(timed).until(stopped);
     let writer = async {
         background.await;
         done.send(()).unwrap();
     };
-    let (items, ()) = futures_util::join!(migrate.into_future(), writer);
+    let (items, ()) = futures_util::join!(migration.into_future(), writer);
     assert_eq!(items.unwrap(), 2200);
-    assert_eq!(
-        Ops::<Trade>::of(&db).migrate_from(convert).await.unwrap(),
-        2200
-    );
+    assert_eq!(migrate(&db, convert).await.unwrap(), 2200);
     assert_migrated(&db, 2200, true).await;
 }
 
@@ -66,15 +61,9 @@ async fn assert_ordered(db: Live, items: i32, nth: i32, is_such: fn(&Document) -
         }
     };
     let client = interrupted(is_moment, step).await;
-    let migrated = Ops::<Timed>::of(&client.database(db.name()))
-        .migrate_from(timed)
-        .await;
+    let migrated = migrate(&client.database(db.name()), timed).await.unwrap();
     let all = items + 2;
-    assert_eq!(
-        migrated.unwrap(),
-        all as u64,
-        "the two were appended meanwhile"
-    );
+    assert_eq!(migrated, all as u64, "the two were appended meanwhile");
     assert_eq!(numbers(&db).await, Vec::from_iter(0..all));
 }
 
@@ -123,6 +112,6 @@ async fn g5_of_chunks_with_one_bucket_each(db: Live) {
         };
         old.append(&trade).await.unwrap();
     }
-    assert_eq!(Ops::<Timed>::of(&db).migrate_from(timed).await.unwrap(), 8);
+    assert_eq!(migrate(&db, timed).await.unwrap(), 8);
     assert_eq!(numbers(&db).await, Vec::from_iter(0..8));
 }

@@ -8,13 +8,12 @@ use bucket_runtime::{
     mongodb::bson::{Document, doc},
 };
 
-use super::{Trade, Unique, assert_migrated, convert, old, trade};
+use super::{Trade, Unique, assert_migrated, convert, filled, migrate, old, trade};
 use crate::support::database::{Live, documents, number};
 
 #[bucket_testkit::test]
 async fn a_changed_item_ends_the_migration_with_an_error(db: Live) {
-    let old = old::Trade::buckets(&db).await.unwrap();
-    old.append_many((0..30).map(trade)).await.unwrap();
+    let old = filled(&db, 30).await;
     for what in 0..3 {
         let change = async {
             let one = || old::Trade::FIELDS.qty.eq(what);
@@ -28,66 +27,51 @@ async fn a_changed_item_ends_the_migration_with_an_error(db: Live) {
                 _ => drop(old.remove_key(&customer).await.unwrap()),
             }
         };
-        let migrate = Ops::<Trade>::of(&db).migrate_from(convert).until(async {
+        let migration = Ops::<Trade>::of(&db).migrate_from(convert).until(async {
             change.await;
             tokio::time::sleep(Duration::from_secs(60)).await;
         });
-        let error = migrate.await.unwrap_err();
+        let error = migration.await.unwrap_err();
         assert!(error.is_migrated_item_changed(), "{error}");
         let id = format!("{}_0000000000", trade(what).customer);
         assert!(error.to_string().contains(&id), "{error}");
         // The migration stays done until the new collection is dropped.
-        let error = Ops::<Trade>::of(&db)
-            .migrate_from(convert)
-            .await
-            .unwrap_err();
+        let error = migrate(&db, convert).await.unwrap_err();
         assert!(error.is_migrated_item_changed(), "{error}");
         db.collection::<Document>("trades").drop().await.unwrap();
     }
     let left = old.count_all().await.unwrap();
-    assert_eq!(
-        Ops::<Trade>::of(&db).migrate_from(convert).await.unwrap(),
-        left
-    );
+    assert_eq!(migrate(&db, convert).await.unwrap(), left);
 }
 
 /// Once more, a migration compares what is there; and it never advises to remove what has been migrated.
 #[bucket_testkit::test]
 async fn a_migration_that_has_ended_says_so(db: Live) {
-    let old = old::Trade::buckets(&db).await.unwrap();
-    old.append_many((0..30).map(trade)).await.unwrap();
-    assert_eq!(
-        Ops::<Trade>::of(&db).migrate_from(convert).await.unwrap(),
-        30
-    );
+    filled(&db, 30).await;
+    assert_eq!(migrate(&db, convert).await.unwrap(), 30);
     let before = documents(&db.collection::<Document>("trades")).await;
     let mut reports = Vec::new();
     let again = Ops::<Trade>::of(&db)
         .migrate_from(convert)
         .on_progress(|at| reports.push(at));
     assert_eq!(again.await.unwrap(), 30);
-    let reports = reports
-        .iter()
-        .map(|at| (at.found, at.stored, at.is_following));
-    assert_eq!(Vec::from_iter(reports), [(30, 30, true)]);
+    let [at] = &reports[..] else {
+        panic!("{reports:?}");
+    };
+    assert_eq!((at.found, at.stored, at.is_following), (30, 30, true));
 
     // As many items, but other ones; then one more.
     let other = |old: old::Trade| Trade {
         quantity: 7,
         ..convert(old)
     };
-    let error = Ops::<Trade>::of(&db).migrate_from(other).await.unwrap_err();
+    let error = migrate(&db, other).await.unwrap_err();
     assert!(error.is_key_taken(), "{error}");
-    assert_eq!(
-        documents(&db.collection::<Document>("trades")).await,
-        before
-    );
+    let trades = db.collection::<Document>("trades");
+    assert_eq!(documents(&trades).await, before);
     let trades = Trade::buckets(&db).await.unwrap();
     trades.append(&convert(trade(100))).await.unwrap();
-    let error = Ops::<Trade>::of(&db)
-        .migrate_from(convert)
-        .await
-        .unwrap_err();
+    let error = migrate(&db, convert).await.unwrap_err();
     assert!(error.is_key_taken(), "{error}");
     assert!(
         error.to_string().contains("nothing is left to do"),
@@ -97,14 +81,10 @@ async fn a_migration_that_has_ended_says_so(db: Live) {
 
 #[bucket_testkit::test]
 async fn a_foreign_writer_to_the_new_collection_is_found(db: Live) {
-    let old = old::Trade::buckets(&db).await.unwrap();
-    old.append_many((0..30).map(trade)).await.unwrap();
+    filled(&db, 30).await;
     let trades = Trade::buckets(&db).await.unwrap();
     trades.append(&convert(trade(100))).await.unwrap();
-    let error = Ops::<Trade>::of(&db)
-        .migrate_from(convert)
-        .await
-        .unwrap_err();
+    let error = migrate(&db, convert).await.unwrap_err();
     assert!(error.is_key_taken(), "{error}");
     trades.remove_key("MDB").await.unwrap();
 
@@ -114,63 +94,38 @@ async fn a_foreign_writer_to_the_new_collection_is_found(db: Live) {
         let change = trades.update_item("MDB", one, |trade| trade.quantity = 5);
         change.await.unwrap();
     };
-    let migrate = Ops::<Trade>::of(&db).migrate_from(convert).until(changed);
-    let error = migrate.await.unwrap_err();
+    let migration = Ops::<Trade>::of(&db).migrate_from(convert).until(changed);
+    let error = migration.await.unwrap_err();
     assert!(error.is_unverified(), "{error}");
     let one = Trade::FIELDS.quantity.eq(5);
     let back = trades.update_item("MDB", one, |trade| trade.quantity = 4);
     back.await.unwrap();
-    assert_eq!(
-        Ops::<Trade>::of(&db).migrate_from(convert).await.unwrap(),
-        30
-    );
+    assert_eq!(migrate(&db, convert).await.unwrap(), 30);
     assert_migrated(&db, 30, false).await;
 }
 
 #[bucket_testkit::test]
 async fn items_that_cannot_move_are_named(db: Live) {
-    let old = old::Trade::buckets(&db).await.unwrap();
-    old.append_many((0..30).map(trade)).await.unwrap();
-    let unique = |old: old::Trade| Unique {
-        customer: old.customer,
-        n: old.qty % 11,
-    };
-    let error = Ops::<Unique>::of(&db)
-        .migrate_from(unique)
-        .await
-        .unwrap_err();
+    let old = filled(&db, 30).await;
+    let numbered = |customer, n| Unique { customer, n };
+    let unique = move |old: old::Trade| numbered(old.customer, old.qty % 11);
+    let error = migrate(&db, unique).await.unwrap_err();
     assert!(error.is_not_unique(), "{error}");
-    assert_eq!(
-        documents(&db.collection::<Document>("unique_trades")).await,
-        []
-    );
-    let unique = |old: old::Trade| Unique {
-        customer: old.customer,
-        n: old.qty,
-    };
-    assert_eq!(
-        Ops::<Unique>::of(&db).migrate_from(unique).await.unwrap(),
-        30
-    );
+    let moved = db.collection::<Document>("unique_trades");
+    assert_eq!(documents(&moved).await, []);
+    let unique = move |old: old::Trade| numbered(old.customer, old.qty);
+    assert_eq!(migrate(&db, unique).await.unwrap(), 30);
 
     let buckets = old.collection();
     let wrong = doc! { "$set": { "items.1.qty": "many" } };
     let first = doc! { "_id": "0_0000000000" };
     buckets.update_one(first.clone(), wrong).await.unwrap();
-    let error = Ops::<Trade>::of(&db)
-        .migrate_from(convert)
-        .await
-        .unwrap_err();
-    assert!(
-        error.is_deserialize() && error.to_string().contains("0_0000000000"),
-        "{error}"
-    );
+    let error = migrate(&db, convert).await.unwrap_err();
+    let is_named = error.to_string().contains("0_0000000000");
+    assert!(error.is_deserialize() && is_named, "{error}");
     let right = doc! { "$set": { "items.1.qty": trade(11).qty } };
     buckets.update_one(first, right).await.unwrap();
-    assert_eq!(
-        Ops::<Trade>::of(&db).migrate_from(convert).await.unwrap(),
-        30
-    );
+    assert_eq!(migrate(&db, convert).await.unwrap(), 30);
     assert_migrated(&db, 30, false).await;
     let bucket = documents(buckets).await;
     assert_eq!(number(bucket[0].get("count")), 3);

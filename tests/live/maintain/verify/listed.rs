@@ -8,6 +8,7 @@ use bucket_runtime::{
     mongodb::{
         Database,
         bson::{Bson, DateTime, doc, oid::ObjectId},
+        options::UpdateModifications,
     },
 };
 
@@ -23,6 +24,19 @@ use crate::{
 
 /// The key of the damaged buckets.
 const KEY: &str = "a_b, 1";
+
+/// Damages a full bucket of a healthy collection: `verify` finds exactly this problem of it, and `repair` leaves it
+/// alone.
+async fn damage_is_left<T: Note>(
+    db: &Database,
+    update: impl Into<UpdateModifications>,
+    (kind, key, text): (Kind, Option<&str>, &str),
+    way_out: &str,
+) {
+    let notes = healthy::<T>(db).await;
+    let bucket = id(&damage(&notes, doc! { "topic": "a_b", "count": 3 }, update).await);
+    is_left(&notes, expected(kind, [bucket], key, text), way_out).await;
+}
 
 /// `verify` finds exactly this problem, and `repair` leaves the documents alone.
 async fn is_left<T: Note>(notes: &Buckets<T>, problem: Expected, way_out: &str) {
@@ -42,14 +56,13 @@ for_each_ordinal! {
 }
 
 async fn what_holds_too_many_items_is_listed<T: Note>(db: &Database) {
-    let notes = healthy::<T>(db).await;
     let another = doc! {
         "$push": { "items": { "at": DateTime::from_millis(-1), "n": 1 } },
         "$inc": { "count": 1, "rollup.n.count": 1, "rollup.n.sum": 1 },
     };
-    let bucket = id(&damage(&notes, doc! { "topic": "a_b", "count": 3 }, another).await);
-    let problem = expected(Kind::OverFull, [bucket], KEY, "holds 4 items");
-    is_left(&notes, problem, "`migrate_from` divides its items again").await;
+    let problem = (Kind::OverFull, Some(KEY), "holds 4 items");
+    let way_out = "`migrate_from` divides its items again";
+    damage_is_left::<T>(db, another, problem, way_out).await;
 }
 
 async fn an_id_that_is_none_of_its_keys_is_listed<T: Note>(db: &Database) {
@@ -106,22 +119,18 @@ async fn an_id_that_is_none_of_its_keys_is_listed<T: Note>(db: &Database) {
 
 async fn what_is_no_bucket_is_listed<T: Note>(db: &Database) {
     for (update, field) in [
-        (doc! { "$unset": { "topic": "" } }, "topic"),
-        (doc! { "$set": { "topic": Bson::Null } }, "topic"),
-        (doc! { "$set": { "user": "1" } }, "user"),
-        (doc! { "$set": { "user": 1.5 } }, "user"),
+        (doc! { "$unset": { "topic": "" } }, "`topic`"),
+        (doc! { "$set": { "topic": Bson::Null } }, "`topic`"),
+        (doc! { "$set": { "user": "1" } }, "`user`"),
+        (doc! { "$set": { "user": 1.5 } }, "`user`"),
     ] {
-        let notes = healthy::<T>(db).await;
-        let bucket = id(&damage(&notes, doc! { "topic": "a_b", "count": 3 }, update).await);
-        let problem = expected(Kind::NoKey, [bucket], None, format!("`{field}`"));
-        is_left(&notes, problem, "set the field").await;
+        let problem = (Kind::NoKey, None, field);
+        damage_is_left::<T>(db, update, problem, "set the field").await;
     }
     for items in [Bson::Null, 3.into(), doc! { "0": 1 }.into()] {
-        let notes = healthy::<T>(db).await;
         let update = doc! { "$set": { "items": items } };
-        let bucket = id(&damage(&notes, doc! { "topic": "a_b", "count": 3 }, update).await);
-        let problem = expected(Kind::NoArray, [bucket], KEY, "`items`");
-        is_left(&notes, problem, "another collection").await;
+        let problem = (Kind::NoArray, Some(KEY), "`items`");
+        damage_is_left::<T>(db, update, problem, "another collection").await;
     }
 }
 
@@ -137,17 +146,13 @@ async fn a_window_that_is_none_of_the_ids_is_listed(db: Live) {
         DateTime::from_millis(-3_600_000 + 1).into(),
         "1970".into(),
     ] {
-        let notes = healthy::<Windowed>(&db).await;
         let update = doc! { "$set": { "window": window } };
-        let bucket = id(&damage(&notes, doc! { "topic": "a_b", "count": 3 }, update).await);
-        let problem = expected(Kind::NoKey, [bucket], None, "`window`");
-        is_left(&notes, problem, "set the field").await;
+        let problem = (Kind::NoKey, None, "`window`");
+        damage_is_left::<Windowed>(&db, update, problem, "set the field").await;
     }
-    let notes = healthy::<Windowed>(&db).await;
     let update = doc! { "$set": { "window": DateTime::from_millis(36_000_000) } };
-    let bucket = id(&damage(&notes, doc! { "topic": "a_b", "count": 3 }, update).await);
-    let problem = expected(Kind::ForeignId, [bucket], KEY, "");
-    is_left(&notes, problem, "no read of the key finds it").await;
+    let problem = (Kind::ForeignId, Some(KEY), "");
+    damage_is_left::<Windowed>(&db, update, problem, "no read of the key finds it").await;
 }
 
 #[bucket_testkit::test]

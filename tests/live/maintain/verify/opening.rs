@@ -1,14 +1,17 @@
 //! Another struct in the collection is noticed when it is opened, and a missing index by `verify`.
 
-use bucket_ops::{Ops, ProblemKind as Kind};
+use bucket_ops::{Ops, Problem, ProblemKind as Kind};
 use bucket_runtime::{
-    Bucket,
+    Bucket, Error, RequiredIndex,
     mongodb::bson::{DateTime, Document, doc},
 };
 use futures_util::TryStreamExt;
 
-use crate::support::database::Live;
-use crate::support::problems::{assert_found, expected};
+use crate::support::{
+    assert_refused, assert_sound,
+    database::Live,
+    problems::{assert_found, expected},
+};
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[bucket(
@@ -103,16 +106,14 @@ async fn a_struct_with_other_fields_is_noticed_if_opening_looks(db: Live) {
     open().await.unwrap();
     let error = other::Visit::buckets(&db).check_items(true).await;
     let error = error.unwrap_err();
-    assert!(
-        error.is_deserialize() && !error.is_maybe_stored(),
-        "{error}"
-    );
+    assert_refused(&error, Error::is_deserialize);
     let text = error.to_string();
-    assert!(
-        text.contains("another struct keeps its buckets here"),
-        "{text}"
-    );
-    assert!(text.contains("missing field `page`"), "{text}");
+    for said in [
+        "another struct keeps its buckets here",
+        "missing field `page`",
+    ] {
+        assert!(text.contains(said), "{text}");
+    }
 
     // Without it they mix, and the first struct notices when it is opened again.
     let visits = other::Visit::buckets(&db).await.unwrap();
@@ -176,17 +177,17 @@ async fn a_struct_that_knows_less_than_its_collection_is_refused(db: Live) {
         (
             by_unique,
             "`items.number`, and this struct would not; mark that field `unique`",
-            "dropIndex(\"bucket_unique\")",
+            r#"dropIndex("bucket_unique")"#,
         ),
         (
             by_rollup,
             "`rollup.cents` in each bucket, and this struct would not; mark the field with `sum`, `min` or `max`",
-            "updateMany({}, { $unset: { \"rollup.cents\": \"\" } })",
+            r#"updateMany({}, { $unset: { "rollup.cents": "" } })"#,
         ),
         (
             by_part,
             "`rollup.cents.max`",
-            "updateMany({}, { $unset: { \"rollup.cents.max\": \"\" } })",
+            r#"updateMany({}, { $unset: { "rollup.cents.max": "" } })"#,
         ),
     ] {
         let text = error.to_string();
@@ -234,10 +235,8 @@ async fn g4_buckets_by_hand_are_noticed_and_no_read_gives_their_items(db: Live) 
     let count = orders.count_all().filter(filter).await;
     assert_eq!(count.unwrap(), 1);
     let problems = Ops::<Order>::of(&db).verify().await.unwrap().problems;
-    let foreign = problems
-        .iter()
-        .find(|problem| problem.kind == Kind::ForeignId);
-    let foreign = foreign.unwrap().to_string();
+    let is_foreign = |problem: &&Problem| problem.kind == Kind::ForeignId;
+    let foreign = problems.iter().find(is_foreign).unwrap().to_string();
     assert!(foreign.contains("no read of the key finds it"), "{foreign}");
 }
 
@@ -250,19 +249,15 @@ async fn missing_indexes_are_listed_with_their_commands(db: Live) {
     for name in ["bucket_open", "items.total_1", "bucket_expiry"] {
         orders.collection().drop_index(name).await.unwrap();
     }
-    let missing: Vec<_> = all
-        .iter()
-        .map(|index| expected(Kind::MissingIndex, [""; 0], None, index.to_string()))
-        .collect();
+    let missing =
+        |index: &RequiredIndex| expected(Kind::MissingIndex, [""; 0], None, index.to_string());
+    let missing = Vec::from_iter(all.iter().map(missing));
     let verified = Ops::<Order>::of(&db).verify().await.unwrap();
     assert_found(&verified.problems, &missing);
     assert_eq!((verified.buckets, verified.items), (1, 1));
-    assert_found(
-        &Ops::<Order>::of(&db).repair().await.unwrap().left,
-        &missing,
-    );
-    let _ = Order::buckets(&db).await.unwrap();
-    assert_eq!(Ops::<Order>::of(&db).verify().await.unwrap().problems, []);
-    let none = orders.collection().count_documents(doc! {}).await;
-    assert_eq!(none.unwrap(), 1);
+    let repaired = Ops::<Order>::of(&db).repair().await.unwrap();
+    assert_found(&repaired.left, &missing);
+    assert_sound(&Order::buckets(&db).await.unwrap()).await;
+    let stored = orders.collection().count_documents(doc! {}).await;
+    assert_eq!(stored.unwrap(), 1);
 }

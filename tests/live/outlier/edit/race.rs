@@ -18,9 +18,12 @@ use bucket_runtime::{
 use rand::Rng;
 use tokio::time::timeout;
 
-use super::{Counted, Followed, Follower, User, follower, is, stored};
+use super::{is, stored};
 use crate::{
-    outlier::support::{fresh, verify},
+    outlier::{
+        identity::support::{Counted5, Followed, Follower, User5, follower},
+        support::{fresh, verify},
+    },
     support::{
         database::{Live, number},
         tasks::JoinSet,
@@ -50,12 +53,16 @@ async fn answer<O>(call: impl IntoFuture<Output = O>, drops: bool) -> Option<O> 
     timeout(patience, call.into_future()).await.ok()
 }
 
-async fn write<T: Followed>(users: Outliers<T>, known: Arc<Vec<Known>>, writer: i64) {
+async fn write<T: Followed<Item = Follower>>(
+    users: Outliers<T>,
+    known: Arc<Vec<Known>>,
+    writer: i64,
+) {
     for n in 0..60 {
         let user = rand::rng().random_range(0..USERS);
         let drops = (writer + n) % 4 == 0;
         let of = &known[user as usize];
-        let up = |item: &mut Follower| item.visits += 1;
+        let up = |item: &mut Follower| item.since += 1;
         match (writer + n) % 3 {
             0 if n % 4 == 0 => {
                 let removed: Option<Result<_>> =
@@ -120,15 +127,15 @@ async fn survivors<T: Followed>(users: &Outliers<T>) -> Vec<(i64, i64)> {
     }
     let read = |item: &Bson| {
         let item = item.as_document().unwrap();
-        (number(item.get("userId")), number(item.get("visits")))
+        (number(item.get("userId")), number(item.get("since")))
     };
     all.iter().map(read).collect()
 }
 
 /// One task pushes the followers one after the other, the others change and remove them.
-async fn race<T: Followed>(db: &Database) {
+async fn race<T: Followed<Item = Follower>>(db: &Database) {
     let users = fresh::<T>(db).await;
-    users.insert(&T::new(1, 3)).await.unwrap();
+    users.insert(&T::new(1, 0..3)).await.unwrap();
     let known: Arc<Vec<Known>> = Arc::new((0..USERS).map(|_| Known::default()).collect());
     let mut tasks = JoinSet::new();
     for writer in 0..WRITERS {
@@ -138,7 +145,7 @@ async fn race<T: Followed>(db: &Database) {
     let pushing = users.clone();
     tasks.spawn(async move {
         for user in 3..USERS {
-            pushing.push(&1, follower(user)).await.unwrap();
+            pushing.push(&1, follower(user, 0)).await.unwrap();
         }
     });
     tasks.join_all().await;
@@ -163,10 +170,10 @@ async fn race<T: Followed>(db: &Database) {
 
 #[bucket_testkit::test(multi_thread)]
 async fn o1_edits_beside_pushes_lose_nothing(db: Live) {
-    race::<User>(&db).await;
+    race::<User5>(&db).await;
 }
 
 #[bucket_testkit::test(multi_thread)]
 async fn o1_edits_beside_pushes_keep_the_total(db: Live) {
-    race::<Counted>(&db).await;
+    race::<Counted5>(&db).await;
 }

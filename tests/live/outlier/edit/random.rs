@@ -1,81 +1,20 @@
 //! O1 to O5, beside a plain `Vec`: pushes, edits and removals by a condition leave what the `Vec` has, in its order,
 //! through a handle that knows the parent or not, and a repair changes none of it.
 
-use bucket_runtime::{
-    Filter, Outlier, Outliers,
-    mongodb::{Database, bson::doc},
-};
+use bucket_runtime::{Outliers, mongodb::Database};
 use proptest::prelude::*;
-use serde::{Deserialize, Serialize};
 
 use crate::{
-    outlier::support::{Book, books, fresh, items, reads_agree, repaired, stored, verify},
+    outlier::support::{
+        Book, Book1x1, Book3x2, Book4x5, Condition, Counted3x2, fresh, items, reads_agree,
+        repaired, stored, verify,
+    },
     support::{
         database::{Live, documents, number},
         random::for_any,
         scale::scaled,
     },
 };
-
-books! {
-    Book1x1(1, 1)
-    Book3x2(3, 2)
-    Book4x5(4, 5)
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
-#[outlier(
-    collection = "books",
-    extras = "extra_books",
-    reference = "book_id",
-    threshold = 3,
-    extras_capacity = 2
-)]
-struct Counted3x2 {
-    #[serde(rename = "_id")]
-    id: i64,
-    #[outlier(items)]
-    buyers: Vec<i64>,
-    #[outlier(total)]
-    number: u64,
-}
-
-impl Book for Counted3x2 {
-    fn new(id: i64, buyers: Vec<i64>) -> Self {
-        let number = 0;
-        Self { id, buyers, number }
-    }
-}
-
-/// A condition, on the client and on the server.
-#[derive(Debug, Clone, Copy)]
-enum Condition {
-    Any,
-    Is(i64),
-    Below(i64),
-    Even,
-}
-
-impl Condition {
-    fn holds(self, value: i64) -> bool {
-        match self {
-            Self::Any => true,
-            Self::Is(same) => value == same,
-            Self::Below(most) => value < most,
-            Self::Even => value % 2 == 0,
-        }
-    }
-
-    fn filter(self) -> Filter<i64> {
-        let item = Book3x2::FIELDS.buyers.item();
-        match self {
-            Self::Any => Filter::default(),
-            Self::Is(same) => item.eq(same),
-            Self::Below(most) => item.lt(most),
-            Self::Even => item.is(doc! { "$mod": [2, 0] }),
-        }
-    }
-}
 
 #[derive(Debug, Clone)]
 enum Step {

@@ -84,15 +84,3 @@ async fn o1_a_repair_goes_on_after_parents_that_it_cannot_split(db: Live) {
     let opened = User3::outliers(&db).await.unwrap();
     assert_each_once(&opened, 4, 1..=6).await;
 }
-
-#[bucket_testkit::test]
-async fn extras_with_doubles_are_not_opened(db: Live) {
-    let users = fresh::<User3>(&db).await;
-    users.insert(&User3::new(1, 0..5)).await.unwrap();
-    let extras = users.extras_collection();
-    extras.drop_index("bucket_unique").await.unwrap();
-    let double = doc! { "_id": "1_0000000001", "user_id": 1_i64, "count": 1, "followers_extra": followers(&[4]) };
-    extras.insert_one(double).await.unwrap();
-    let error = User3::outliers(&db).await.unwrap_err();
-    assert!(error.is_not_unique(), "{error}");
-}

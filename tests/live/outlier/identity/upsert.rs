@@ -1,15 +1,18 @@
 //! `upsert_item` on parents: replaces the item with the same identity, wherever it is, or pushes it.
 
 use bucket_runtime::{
-    Fields, Outlier,
+    Error, Outlier,
     Upserted::{Appended, Replaced},
+    mongodb::Database,
 };
-use serde::{Deserialize, Serialize};
 
-use super::support::{Counted20, Followed, Text3, User3, assert_each_once};
+use super::support::{
+    Counted20, Followed, Follower, Text3, User3, User5, assert_each_once, follower,
+};
 use crate::{
     outlier::support::{fresh, remove},
     support::{
+        assert_refused,
         database::{Live, Recorded},
         tasks::JoinSet,
     },
@@ -82,28 +85,15 @@ async fn a_token_holds_its_place_beside_an_item_that_is_replaced(db: Live) {
     }
 }
 
-#[bucket_testkit::test]
-async fn an_item_that_is_its_identity_is_pushed_once(db: Live) {
-    let users = fresh::<Text3>(&db).await;
-    users.insert(&Text3::new(1, 0..5)).await.unwrap();
-    for (user, expected) in [(0, Replaced), (4, Replaced), (5, Appended), (5, Replaced)] {
-        let done = users
-            .upsert_item(&1, Text3::follower(user, 0))
-            .await
-            .unwrap();
-        assert_eq!(done, expected, "{user}");
-    }
-    assert_each_once(&users, 1, 0..6).await;
-}
-
 /// Writers of the same items: one of the calls for an item appends it.
 #[bucket_testkit::test(multi_thread)]
 async fn racing_upserts_store_each_item_once(db: Live) {
     race::<User3>(&db).await;
+    race::<Text3>(&db).await;
     race::<Counted20>(&db).await;
 }
 
-async fn race<T: Followed>(db: &bucket_runtime::mongodb::Database) {
+async fn race<T: Followed>(db: &Database) {
     let users = fresh::<T>(db).await;
     users.insert(&T::new(1, [])).await.unwrap();
     let mut writers = JoinSet::new();
@@ -126,44 +116,20 @@ async fn race<T: Followed>(db: &bucket_runtime::mongodb::Database) {
     assert_each_once(&users, 1, 0..30).await;
 }
 
-#[derive(Serialize, Deserialize, Outlier)]
-#[outlier(
-    collection = "small",
-    reference = "user_id",
-    threshold = 100,
-    max_bytes = 2000
-)]
-struct Small {
-    #[serde(rename = "_id")]
-    id: i64,
-    #[outlier(items, unique = user)]
-    followers: Vec<Noted>,
-}
-
-#[derive(Clone, Serialize, Deserialize, Fields)]
-struct Noted {
-    user: i64,
-    note: String,
-}
-
 #[bucket_testkit::test]
 async fn an_item_that_grows_beyond_its_document_is_refused(db: Live) {
-    let users = fresh::<Small>(&db).await;
-    let followers = vec![];
-    users.insert(&Small { id: 1, followers }).await.unwrap();
-    let noted = |user, length| Noted {
-        user,
+    let users = fresh::<User5>(&db).await;
+    users.insert(&User5::new(1, [])).await.unwrap();
+    let noted = |user, length| Follower {
         note: "x".repeat(length),
+        ..follower(user, 0)
     };
     for user in 0..12 {
         users.push(&1, noted(user, 300)).await.unwrap();
     }
     for user in [0, 11] {
         let error = users.upsert_item(&1, noted(user, 1500)).await.unwrap_err();
-        assert!(
-            error.is_too_large() && !error.is_maybe_stored(),
-            "{user}: {error}"
-        );
+        assert_refused(&error, Error::is_too_large);
         for length in [300, 10, 290] {
             let done = users.upsert_item(&1, noted(user, length)).await.unwrap();
             assert_eq!(done, Replaced);

@@ -13,45 +13,60 @@ use crate::{
     },
 };
 
-/// Texts that look like ids, escapes, patterns, operators and parts of each other.
-fn hostile() -> Vec<String> {
+/// As ids of parents and of extras, and with what these escape; `security/inputs.rs` has more.
+#[bucket_testkit::test]
+async fn hostile_texts_stay_apart(db: Live) {
     let short = [
-        "", "_", "__", "_x", "x", "12", "12_", "12_3", "1", "2", "012", "-12", "a.b", "axb", "a|b",
-        "a_b", "a%5Fb", "a%255Fb", "%5F", "%5f", "%", "%%", "%25", "[a]", "a*", ".*", "^a", "a$",
-        "^12_", "\\", "\"", "'", "\0", "a\0", "a\0b", "\n", "\t", " ", " 12", "12 ", "\u{7f}",
-        "\u{85}", "\u{e9}", "SS", "A", "a", "i", "$where", "$12", "$", "$title", "null", "true",
-        ".", "..", "/", "-", "`", "12`",
-    ];
-    let long = [
-        "שלום",
+        "",
+        "_",
+        "__",
+        "_x",
+        "x",
+        "12",
+        "12_",
+        "12_3",
+        "1",
+        "012",
+        "-12",
+        "a.b",
+        "axb",
+        "a|b",
+        "a_b",
+        "a%5Fb",
+        "a%255Fb",
+        "%5F",
+        "%5f",
+        "%",
+        "%%",
+        "%25",
+        ".*",
+        "^12_",
+        "\\",
+        "\0",
+        "a\0",
+        "\n",
+        " 12",
+        "12 ",
+        "\u{7f}",
+        "\u{85}",
         "e\u{301}",
+        "\u{e9}",
         "ß",
-        "İ",
-        "👩",
-        "\u{ffff}",
-        "\u{10ffff}",
+        "SS",
         "a\u{10ffff}",
-        "\u{feff}12",
-        "{\"$gt\":\"\"}",
+        "$where",
+        "$",
+        "$title",
+        "null",
         "12_0000000000",
         "12_-9999999999",
         "0000000000",
         "_0000000000",
         "-9999999999",
     ];
-    let mut texts: Vec<String> = short
-        .iter()
-        .chain(&long)
-        .map(|text| (*text).to_owned())
-        .collect();
-    texts.push("long_".repeat(2000));
-    texts.push("long_".repeat(2000) + "0000000000");
-    texts
-}
-
-#[bucket_testkit::test]
-async fn hostile_texts_stay_apart(db: Live) {
-    stay_apart(&fresh::<String>(&db).await, &hostile()).await;
+    let mut texts = Vec::from_iter(short.map(str::to_owned));
+    texts.extend(["", "0000000000"].map(|end| "long_".repeat(2000) + end));
+    stay_apart(&fresh::<String>(&db).await, &texts).await;
 }
 
 #[bucket_testkit::test(multi_thread)]

@@ -2,62 +2,13 @@
 
 use bucket_runtime::{
     Fields, Filter, FoundItem, Outlier, Outliers,
-    mongodb::{
-        Database,
-        bson::{Bson, doc},
-    },
+    mongodb::bson::{Bson, doc},
 };
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
 
+use super::parts::{Follower, User, follower, inserted as users};
 use crate::support::database::Live;
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
-#[outlier(
-    collection = "users",
-    reference = "user_id",
-    threshold = 5,
-    extras_capacity = 4
-)]
-struct User {
-    _id: i64,
-    name: String,
-    #[outlier(items)]
-    followers: Vec<Follower>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Fields)]
-#[serde(rename_all = "camelCase")]
-struct Follower {
-    user_name: String,
-    since: i64,
-    tags: Vec<String>,
-}
-
-fn follower(n: i64) -> Follower {
-    Follower {
-        user_name: format!("user{n}"),
-        since: n,
-        tags: vec![format!("t{}", n % 3), "all".to_owned()],
-    }
-}
-
-fn user(id: i64, followers: i64) -> User {
-    User {
-        _id: id,
-        name: format!("name {id}"),
-        followers: (0..followers).map(follower).collect(),
-    }
-}
-
-/// The user without followers, one with three, and one with 20.
-async fn users(db: &Database) -> Outliers<User> {
-    let users = User::outliers(db).await.unwrap();
-    for (id, followers) in [(1, 0), (2, 3), (3, 20)] {
-        users.insert(&user(id, followers)).await.unwrap();
-    }
-    users
-}
 
 fn named(name: &str) -> Filter<Follower> {
     User::FIELDS.followers.item().user_name.eq(name)

@@ -1,15 +1,11 @@
 //! Tokens hold their place when the items beside it are gone, and belong to one list.
 
-use bucket_runtime::{ItemToken, Outlier, Outliers, action::ParentItems, mongodb::bson::doc};
+use bucket_runtime::{ItemToken, Outlier, Outliers, action::ParentItems};
 
 use crate::{
-    outlier::support::{Book, books, fresh, remove},
+    outlier::support::{Book, Book20x10, fresh, remove},
     support::database::Live,
 };
-
-books! {
-    Book20x10(20, 10)
-}
 
 async fn fifty(db: &Live) -> Outliers<Book20x10> {
     let books = fresh::<Book20x10>(db).await;
@@ -76,19 +72,9 @@ async fn a_token_of_another_list_is_refused(db: Live) {
     let book = Book20x10::new(71, (0..50).collect());
     books.insert(&book).await.unwrap();
     let item = Book20x10::FIELDS.buyers.item();
-    let token = books
-        .items(&7)
-        .filter(item.gt(3))
-        .page_of_items(30)
-        .await
-        .unwrap();
-    let token = token.next.unwrap();
-    let it = books
-        .items(&7)
-        .filter(item.gt(3))
-        .page_of_items(1)
-        .after(&token)
-        .await;
+    let list = || books.items(&7).filter(item.gt(3));
+    let token = list().page_of_items(30).await.unwrap().next.unwrap();
+    let it = list().page_of_items(1).after(&token).await;
     assert_eq!(it.unwrap().items, [34]);
     for other in [
         books.items(&71).filter(item.gt(3)),
@@ -109,12 +95,7 @@ async fn a_token_of_another_list_is_refused(db: Live) {
         let Ok(forged) = String::from_utf8(forged).unwrap().parse::<ItemToken>() else {
             continue;
         };
-        let page = books
-            .items(&7)
-            .filter(item.gt(3))
-            .page_of_items(60)
-            .after(&forged);
-        match page.await {
+        match list().page_of_items(60).after(&forged).await {
             Ok(page) => assert!(page.items.iter().all(|value| *value > 3 && *value < 50)),
             Err(error) => assert!(error.is_token_mismatch(), "{error}"),
         }

@@ -22,26 +22,27 @@ type Time = chrono::DateTime<chrono::Utc>;
     threshold = 5,
     extras_capacity = 4
 )]
-struct User {
-    _id: i64,
+pub(super) struct User {
+    pub(super) _id: i64,
     name: String,
     #[outlier(items)]
-    followers: Vec<Follower>,
+    pub(super) followers: Vec<Follower>,
 }
 
 /// Fields under each kind of attribute.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Fields)]
 #[serde(rename_all = "camelCase")]
-struct Follower {
+pub(super) struct Follower {
     #[serde(alias = "login")]
-    user_name: String,
-    since: i64,
+    pub(super) user_name: String,
+    pub(super) since: i64,
     #[serde(default = "one")]
     weight: i32,
     #[serde(with = "bucket_runtime::bson_date")]
     last_seen: Time,
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
+    pub(super) tags: Vec<String>,
     long_text: String,
 }
 
@@ -71,20 +72,20 @@ impl From<Follower> for Summary {
 
 const SENT: [&str; 5] = ["lastSeen", "login", "note", "userName", "weight"];
 
-fn follower(n: i64) -> Follower {
+pub(super) fn follower(n: i64) -> Follower {
     Follower {
         user_name: format!("user{n}"),
         since: n,
         weight: 2,
         last_seen: chrono::DateTime::from_timestamp_millis(1_700_000_000_000 + n).unwrap(),
         note: (n % 3 == 0).then(|| format!("note {n}")),
+        tags: vec![format!("t{}", n % 3), "all".to_owned()],
         long_text: "x".repeat(200),
     }
 }
 
-/// A user without followers, one with three, and one with twenty in the parent and its extras. Among the followers of
-/// the third are some as another program wrote them.
-async fn users(db: &Database) -> Outliers<User> {
+/// A user without followers, one with three, and one with twenty in the parent and its extras.
+pub(super) async fn inserted(db: &Database) -> Outliers<User> {
     let users = User::outliers(db).await.unwrap();
     for (id, followers) in [(1, 0), (2, 3), (3, 20)] {
         let user = User {
@@ -94,9 +95,15 @@ async fn users(db: &Database) -> Outliers<User> {
         };
         users.insert(&user).await.unwrap();
     }
+    users
+}
+
+/// These users. Among the followers of the third are some as another program wrote them.
+async fn users(db: &Database) -> Outliers<User> {
+    let users = inserted(db).await;
     let element = |n: i64| {
         let last_seen = DateTime::from_millis(n);
-        doc! { "login": format!("manual{n}"), "since": n, "lastSeen": last_seen, "longText": "" }
+        doc! { "login": format!("manual{n}"), "since": n, "lastSeen": last_seen, "tags": [], "longText": "" }
     };
     let parents = users.collection().clone_with_type::<Document>();
     let other = doc! { "$set": { "followers.1": element(60) } };

@@ -1,51 +1,14 @@
 //! O5, beside a plain `Vec`: every read gives what the `Vec` has, in its order or in reverse, and a page goes on
 //! where the last one ended while items come and go.
 
-use bucket_runtime::{
-    Filter, ItemPage, ItemToken, Outlier, Outliers,
-    mongodb::{Database, bson::doc},
-};
+use bucket_runtime::{ItemPage, ItemToken, Outliers, mongodb::Database};
 use futures_util::TryStreamExt;
 use proptest::prelude::*;
 
 use crate::{
-    outlier::support::{Book, books, fresh, items, remove, stored},
+    outlier::support::{Book, Book1x1, Book3x2, Book4x5, Condition, fresh, items, remove, stored},
     support::{database::Live, random::for_any, scale::scaled},
 };
-
-books! {
-    Book1x1(1, 1)
-    Book3x2(3, 2)
-    Book4x5(4, 5)
-}
-
-/// The condition of one list, on the client and on the server.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Condition {
-    Any,
-    Even,
-    /// Above a number, and not this one.
-    Between(i64, i64),
-}
-
-impl Condition {
-    fn holds(self, value: i64) -> bool {
-        match self {
-            Self::Any => true,
-            Self::Even => value % 2 == 0,
-            Self::Between(above, not) => value > above && value != not,
-        }
-    }
-
-    fn filter(self) -> Filter<i64> {
-        let item = Book3x2::FIELDS.buyers.item();
-        match self {
-            Self::Any => Filter::default(),
-            Self::Even => item.is(doc! { "$mod": [2, 0] }),
-            Self::Between(above, not) => item.gt(above).and(item.ne(not)),
-        }
-    }
-}
 
 #[derive(Debug, Clone)]
 enum Step {
@@ -64,7 +27,7 @@ fn conditions() -> impl Strategy<Value = Condition> {
     prop_oneof![
         2 => Just(Condition::Any),
         1 => Just(Condition::Even),
-        1 => (0..20_i64, 0..20_i64).prop_map(|(above, not)| Condition::Between(above, not)),
+        1 => (0..20_i64, 0..20_i64).prop_map(|(above, not)| Condition::AboveBut(above, not)),
     ]
 }
 

@@ -1,16 +1,12 @@
 //! Round trips: a typical parent takes one, whatever is asked of its items.
 
-use bucket_runtime::{Outlier, Outliers};
+use bucket_runtime::{Outlier, Outliers, mongodb::bson::doc};
 use futures_util::TryStreamExt;
 
 use crate::{
-    outlier::support::{Book, books},
+    outlier::support::{Book, Book20x10},
     support::database::Recorded,
 };
-
-books! {
-    Book20x10(20, 10)
-}
 
 async fn books(db: &bucket_runtime::mongodb::Database) -> Outliers<Book20x10> {
     let books = Book20x10::outliers(db).await.unwrap();
@@ -57,6 +53,11 @@ async fn a_typical_parent_answers_in_one_round_trip(Recorded(db, record): Record
     assert_eq!(record.take().len(), 1, "a count");
     assert_eq!(books.find_item(&3, item.eq(9)).await.unwrap(), None);
     assert_eq!(record.take().len(), 1, "no such parent");
+    let whole = Some(Book20x10::new(1, (0..15).collect()));
+    assert_eq!(books.get_all(&1).await.unwrap(), whole);
+    assert_eq!(record.take().len(), 1, "all of it");
+    assert_eq!(books.count(&1).await.unwrap(), 15);
+    assert_eq!(record.take().len(), 1, "a count of all");
 }
 
 #[bucket_testkit::test]
@@ -64,6 +65,15 @@ async fn an_outlier_takes_the_round_trips_of_the_guide(Recorded(db, record): Rec
     let books = books(&db).await;
     let item = Book20x10::FIELDS.buyers.item();
     record.take();
+    let parent = books.get(&2).await.unwrap().unwrap();
+    assert_eq!((parent.has_extras, record.take().len()), (true, 1), "get");
+    let found = books.find(doc! {}).sort(doc! { "_id": -1 });
+    let found = found.skip(1).limit(2).await.unwrap();
+    let found = found.map_ok(|found| (found.document.id, found.has_extras));
+    assert_eq!(found.try_collect::<Vec<_>>().await.unwrap(), [(1, false)]);
+    assert_eq!(record.take().len(), 1, "find");
+    assert_eq!(books.count(&2).await.unwrap(), 200);
+    assert_eq!(record.take().len(), 2, "a count of all");
     let first = books.items(&2).page_of_items(15).await.unwrap().items;
     assert_eq!((first.len(), record.take().len()), (15, 1), "first");
     let newest = || books.items(&2).newest_first();

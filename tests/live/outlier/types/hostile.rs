@@ -24,17 +24,14 @@ enum OneOrMany {
 #[bucket_testkit::test]
 async fn a_removed_value_is_not_taken_for_an_element_of_another(db: Live) {
     use OneOrMany::{Many, One};
-    round_trip(
-        &db,
-        &[
-            One(1),
-            Many(vec![1]),
-            Many(vec![1, 2]),
-            One(2),
-            Many(vec![]),
-        ],
-    )
-    .await;
+    let items = [
+        One(1),
+        Many(vec![1]),
+        Many(vec![1, 2]),
+        One(2),
+        Many(vec![]),
+    ];
+    round_trip(&db, &items).await;
 }
 
 #[bucket_testkit::test]

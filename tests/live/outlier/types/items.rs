@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
     outlier::support::{fresh, remove, verify},
-    support::database::Live,
+    support::database::{Live, documents},
 };
 
 /// A parent with items of any type.
@@ -82,41 +82,8 @@ pub(crate) async fn round_trip<I: Value>(db: &Database, items: &[I]) {
     assert_eq!(model, []);
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Sale {
-    customer_id: i64,
-    at: DateTime,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    note: Option<String>,
-    parts: Vec<Part>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Part {
-    #[serde(rename = "type")]
-    kind: String,
-    price: f64,
-}
-
 #[bucket_testkit::test]
-async fn items_may_be_structs(db: Live) {
-    let sale = |n: i64| Sale {
-        customer_id: n / 2,
-        at: DateTime::from_millis(n % 2),
-        note: (n % 3 == 0).then(|| format!("note {n}")),
-        parts: (0..n % 3)
-            .map(|n| Part {
-                kind: "a".into(),
-                price: n as f64 / 2.0,
-            })
-            .collect(),
-    };
-    round_trip(&db, &[0, 1, 2, 3, 4, 5, 6].map(sale)).await;
-}
-
-#[bucket_testkit::test]
-async fn items_may_be_numbers_texts_ids_and_dates(db: Live) {
+async fn items_may_be_of_any_type(db: Live) {
     round_trip(&db, &[0, -1, i32::MAX, i32::MIN, 7]).await;
     round_trip(&db, &[0.0, -1.5, f64::INFINITY, f64::MIN_POSITIVE, 1e300]).await;
     round_trip(&db, &[true, false]).await;
@@ -140,10 +107,6 @@ async fn items_may_be_numbers_texts_ids_and_dates(db: Live) {
         "👩‍👩‍👧",
     ];
     round_trip(&db, &texts.map(str::to_owned)).await;
-}
-
-#[bucket_testkit::test]
-async fn items_may_be_options_and_lists(db: Live) {
     round_trip(&db, &[None, Some(0_i64), Some(1), Some(2)]).await;
     round_trip(&db, &[vec![], vec![1_i64], vec![1, 2], vec![2, 1], vec![3]]).await;
     let nested = [
@@ -151,7 +114,6 @@ async fn items_may_be_options_and_lists(db: Live) {
         vec![vec![]],
         vec![vec![1_i64]],
         vec![vec![1], vec![2]],
-        vec![vec![2]],
     ];
     round_trip(&db, &nested).await;
 }
@@ -185,10 +147,7 @@ async fn the_flag_may_be_a_field_and_all_names_may_be_chosen(db: Live) {
     let threads = Thread::outliers(&db).await.unwrap();
     let thread = |posts: usize, is_long| Thread {
         thread_id: "a".into(),
-        top_posts: ["p", "q", "r", "s", "t"][..posts]
-            .iter()
-            .map(|post| (*post).to_owned())
-            .collect(),
+        top_posts: "pqrst".chars().take(posts).map(String::from).collect(),
         is_long,
         closed_at: None,
     };
@@ -203,11 +162,10 @@ async fn the_flag_may_be_a_field_and_all_names_may_be_chosen(db: Live) {
     let found = threads.get("a").await.unwrap().unwrap();
     assert_eq!((found.document, found.has_extras), (thread(2, true), true));
     assert_eq!(threads.get_all("a").await.unwrap(), Some(thread(5, true)));
-    let stored = crate::support::database::documents(threads.collection()).await;
+    let stored = documents(threads.collection()).await;
     let expected = doc! { "_id": "a", "tops": ["p", "q"], "isLong": true, "closedAt": Bson::Null };
     assert_eq!(stored, [expected]);
-    let extras: Vec<Document> =
-        crate::support::database::documents(&db.collection::<()>("older-posts")).await;
+    let extras = documents(&db.collection::<Document>("older-posts")).await;
     assert_eq!(extras.len(), 2);
     assert_eq!(extras[1].get_array("posts").unwrap(), &[Bson::from("t")]);
     assert_eq!(extras[1].get_str("thread").unwrap(), "a");

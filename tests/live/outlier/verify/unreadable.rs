@@ -7,28 +7,14 @@ use bucket_runtime::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::support::database::{Live, documents};
-use crate::support::problems::{assert_found, expected};
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
-#[outlier(
-    collection = "sales",
-    reference = "book_id",
-    threshold = 3,
-    extras_capacity = 2
-)]
-struct Book {
-    _id: i64,
-    title: String,
-    #[outlier(items)]
-    buyers: Vec<Buyer>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Buyer {
-    n: i32,
-    name: String,
-}
+use crate::{
+    outlier::unreadable::{Book, book},
+    support::{
+        database::{Live, documents},
+        outliers::{repaired, verify},
+        problems::{assert_found, expected},
+    },
+};
 
 /// A struct that may leave its array out, and counts its items.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
@@ -47,19 +33,8 @@ struct Tag {
     all: u64,
 }
 
-fn buyer(n: i32) -> Buyer {
-    Buyer {
-        n,
-        name: "Alice".to_owned(),
-    }
-}
-
 fn unreadable(parent: impl Into<Bson>) -> (Bson, Kind, Option<u64>) {
     (parent.into(), Kind::UnreadableParent, None)
-}
-
-fn item(parent: impl Into<Bson>, place: u64) -> (Bson, Kind, Option<u64>) {
-    (parent.into(), Kind::Unreadable, Some(place))
 }
 
 /// The document, the kind and the item's place of a problem.
@@ -77,39 +52,28 @@ fn sorted<T>(mut all: Vec<(Bson, T, Option<u64>)>) -> Vec<(Bson, T, Option<u64>)
     all
 }
 
-/// Changes of a parent by hand, and the problems that follow.
-type Damage = (Document, Vec<(Bson, Kind, Option<u64>)>);
+/// The kind of a problem, and the item's place.
+type KindAndPlace = (Kind, Option<u64>);
 
-fn damages() -> Vec<Damage> {
+/// Changes of a parent by hand, and the kinds and places of the problems that follow.
+fn damages() -> Vec<(Document, Vec<KindAndPlace>)> {
     let set = |name: &str, value: Bson| doc! { "$set": { name: value } };
-    let mut next = 0_i64;
-    let mut id = || {
-        next += 1;
-        next
-    };
+    let unset = |name: &str| doc! { "$unset": { name: 1 } };
+    let item = |place| (Kind::Unreadable, Some(place));
+    let parent = (Kind::UnreadableParent, None);
+    let mut both = set("buyers.1", 5.into());
+    both.extend(unset("title"));
     vec![
-        (set("buyers.1", 5.into()), vec![item(id(), 1)]),
-        (set("buyers.0", Bson::Null), vec![item(id(), 0)]),
-        (
-            doc! { "$unset": { "buyers.2.name": 1 } },
-            vec![item(id(), 2)],
-        ),
-        (set("buyers", vec![1, 2].into()), {
-            let id = id();
-            vec![item(id, 0), item(id, 1)]
-        }),
-        (doc! { "$unset": { "buyers": 1 } }, vec![unreadable(id())]),
-        (set("buyers", Bson::Null), vec![unreadable(id())]),
-        (set("buyers", "none".into()), vec![unreadable(id())]),
-        (doc! { "$unset": { "title": 1 } }, vec![unreadable(id())]),
-        (set("title", 7.into()), vec![unreadable(id())]),
-        (
-            doc! { "$set": { "buyers.1": 5 }, "$unset": { "title": 1 } },
-            {
-                let id = id();
-                vec![item(id, 1), unreadable(id)]
-            },
-        ),
+        (set("buyers.1", 5.into()), vec![item(1)]),
+        (set("buyers.0", Bson::Null), vec![item(0)]),
+        (unset("buyers.2.name"), vec![item(2)]),
+        (set("buyers", vec![1, 2].into()), vec![item(0), item(1)]),
+        (unset("buyers"), vec![parent]),
+        (set("buyers", Bson::Null), vec![parent]),
+        (set("buyers", "none".into()), vec![parent]),
+        (unset("title"), vec![parent]),
+        (set("title", 7.into()), vec![parent]),
+        (both, vec![item(1), parent]),
     ]
 }
 
@@ -154,27 +118,16 @@ async fn each_unreadable_parent_and_item_is_listed_and_stays(db: Live) {
     let mut expected = Vec::new();
     let mut items = 0;
     for (id, (update, problems)) in (1..).zip(damages()) {
-        let buyers = (0..3).map(buyer).collect();
-        let title = "Dune".to_owned();
-        let book = Book {
-            _id: id,
-            title,
-            buyers,
-        };
-        books.insert(&book).await.unwrap();
+        books.insert(&book(id, 3)).await.unwrap();
         let changed = books.collection().update_one(doc! { "_id": id }, update);
         assert_eq!(changed.await.unwrap().modified_count, 1);
         let parent = books.collection().find_one(doc! { "_id": id });
         let parent = parent.await.unwrap().unwrap();
         items += parent.get_array("buyers").map_or(0, Vec::len);
-        expected.extend(problems);
+        let problems = problems.into_iter();
+        expected.extend(problems.map(|(kind, place)| (Bson::from(id), kind, place)));
     }
-    let healthy = Book {
-        _id: 50,
-        title: "Emma".to_owned(),
-        buyers: (0..8).map(buyer).collect(),
-    };
-    books.insert(&healthy).await.unwrap();
+    books.insert(&book(50, 8)).await.unwrap();
     expected.extend(add_foreign(&db).await);
 
     let found = OutlierOps::<Book>::of(&db).verify().await.unwrap();
@@ -191,15 +144,13 @@ async fn each_unreadable_parent_and_item_is_listed_and_stays(db: Live) {
     let repairable = found.problems.iter().filter(|it| it.is_repairable());
     assert!(repairable.map(|it| it.kind).eq([Kind::ForeignId]));
 
-    let before = (
-        documents(books.collection()).await,
-        documents(books.extras_collection()).await,
-    );
-    let repaired = OutlierOps::<Book>::of(&db)
-        .repair()
-        .delete_orphans(true)
-        .await
-        .unwrap();
+    let both = async || {
+        let parents = documents(books.collection()).await;
+        (parents, documents(books.extras_collection()).await)
+    };
+    let before = both().await;
+    let repair = OutlierOps::<Book>::of(&db).repair().delete_orphans(true);
+    let repaired = repair.await.unwrap();
     assert_eq!(repaired.repaired, [].into());
     // Another document of the same parent is in the way.
     let [refused] = &repaired.refused[..] else {
@@ -212,26 +163,18 @@ async fn each_unreadable_parent_and_item_is_listed_and_stays(db: Live) {
         texts
     };
     assert_eq!(texts(&repaired.left), texts(&found.problems));
-    let after = (
-        documents(books.collection()).await,
-        documents(books.extras_collection()).await,
-    );
-    assert_eq!(after, before);
+    assert_eq!(both().await, before);
 }
 
 /// A parent that is too large is split with the items that the struct cannot read.
 #[bucket_testkit::test]
 async fn unreadable_items_are_split_as_they_are(db: Live) {
     let parents = db.collection::<Document>("sales");
-    let buyers: Vec<Bson> = (0..8)
-        .map(|n| {
-            if n % 3 == 1 {
-                n.into()
-            } else {
-                doc! { "n": n, "name": "A" }.into()
-            }
-        })
-        .collect();
+    let buyer = |n: i32| match n % 3 {
+        1 => Bson::from(n),
+        _ => doc! { "n": n, "name": "A" }.into(),
+    };
+    let buyers = Vec::from_iter((0..8).map(buyer));
     let book = doc! { "_id": 1_i64, "buyers": &buyers };
     parents.insert_one(book).await.unwrap();
 
@@ -273,7 +216,7 @@ async fn a_parent_that_the_struct_reads_is_no_problem(db: Live) {
         .collection()
         .update_many(doc! {}, doc! { "$unset": { "all": 1 } });
     assert_eq!(changed.await.unwrap().modified_count, 4);
-    let mut found = OutlierOps::<Tag>::of(&db).verify().await.unwrap().problems;
+    let mut found = verify(&tags).await.unwrap();
     // The shards of a cluster answer in any order.
     found[1..].sort_by_key(|problem| problem.ids[0].to_string());
     let wrong = |id, items| {
@@ -284,57 +227,44 @@ async fn a_parent_that_the_struct_reads_is_no_problem(db: Live) {
     let wrong = [wrong("a", 0), wrong("b", 2), wrong("c", 5)];
     assert_eq!(foreign[0].kind, Kind::UnreadableParent);
     assert_found(&found[1..], &wrong);
-    let repaired = OutlierOps::<Tag>::of(&db).repair().await.unwrap();
-    assert_eq!(repaired.repaired, [(Kind::WrongTotal, 3)].into());
-    assert_eq!(repaired.left, foreign);
+    let done = repaired(&tags).await.unwrap();
+    assert_eq!(done.repaired, [(Kind::WrongTotal, 3)].into());
+    assert_eq!(done.left, foreign);
 }
 
 /// Extras of a vanished parent hold items, so they are deleted only when somebody says so.
 #[bucket_testkit::test]
 async fn extras_without_a_parent_stay_until_they_are_to_be_deleted(db: Live) {
     let books = Book::outliers(&db).await.unwrap();
-    let book = |_id| Book {
-        _id,
-        title: "Dune".to_owned(),
-        buyers: (0..8).map(buyer).collect(),
-    };
     for id in [1, 2] {
-        books.insert(&book(id)).await.unwrap();
+        books.insert(&book(id, 8)).await.unwrap();
     }
     let gone = books.collection().delete_one(doc! { "_id": 1_i64 });
     assert_eq!(gone.await.unwrap().deleted_count, 1);
     let text = "has 5 items in 3 extras documents";
     let orphans = expected(Kind::NoParent, [1_i64], "1", text);
     let before = documents(books.extras_collection()).await;
-    let repaired = OutlierOps::<Book>::of(&db).repair().await.unwrap();
-    assert_eq!(repaired.repaired, [].into());
-    assert_found(&repaired.left, &[orphans]);
+    let left = repaired(&books).await.unwrap();
+    assert_eq!(left.repaired, [].into());
+    assert_found(&left.left, &[orphans]);
     assert_eq!(documents(books.extras_collection()).await, before);
-    assert!(repaired.left[0].remedy().contains("`delete_orphans`"));
+    assert!(left.left[0].remedy().contains("`delete_orphans`"));
 
     // A parent that is inserted again gets its items back.
     let parent = doc! { "_id": 1_i64, "title": "", "buyers": [] };
     books.collection().insert_one(parent.clone()).await.unwrap();
-    let repaired = OutlierOps::<Book>::of(&db).repair().await.unwrap();
-    assert_eq!(
-        (repaired.repaired, repaired.left),
-        ([(Kind::NoFlag, 1)].into(), vec![])
-    );
+    let mended = repaired(&books).await.unwrap();
+    assert_eq!(mended.left, []);
+    assert_eq!(mended.repaired, [(Kind::NoFlag, 1)].into());
     let all = books.get_all(&1).await.unwrap().unwrap();
-    assert_eq!(all.buyers, book(1).buyers[3..]);
+    assert_eq!(all.buyers, book(1, 8).buyers[3..]);
 
     let gone = books.collection().delete_one(doc! { "_id": 1_i64 });
     assert_eq!(gone.await.unwrap().deleted_count, 1);
-    let repaired = OutlierOps::<Book>::of(&db)
-        .repair()
-        .delete_orphans(true)
-        .await
-        .unwrap();
-    assert_eq!(repaired.deleted_items, 5);
-    assert_eq!(
-        (repaired.repaired, repaired.left),
-        ([(Kind::NoParent, 1)].into(), vec![])
-    );
-    assert_eq!(books.get_all(&2).await.unwrap(), Some(book(2)));
+    let deletion = OutlierOps::<Book>::of(&db).repair().delete_orphans(true);
+    let done = deletion.await.unwrap();
+    assert_eq!((done.deleted_items, done.left), (5, vec![]));
+    assert_eq!(done.repaired, [(Kind::NoParent, 1)].into());
+    assert_eq!(books.get_all(&2).await.unwrap(), Some(book(2, 8)));
     assert_eq!(OutlierOps::<Book>::of(&db).verify().await.unwrap().items, 8);
 }

@@ -57,8 +57,7 @@ fn venue(number: i32) -> Venue {
 }
 
 fn order(number: i32) -> Order {
-    let venues = (0..number % 3).map(|n| venue(number + n));
-    let venues = Vec::from_iter(venues);
+    let venues = Vec::from_iter((0..number % 3).map(|n| venue(number + n)));
     Order {
         customer: i64::from(number % 2),
         number: number.into(),
@@ -93,58 +92,27 @@ fn is_large_in_lyon(venue: &Venue) -> bool {
 type Case = (Filter<Order>, fn(&Order) -> bool);
 
 fn cases() -> Vec<Case> {
-    let order = Order::FIELDS;
-    let is_large = || {
-        Venue::FIELDS
-            .seats
-            .gte(3)
-            .and(Venue::FIELDS.city.eq("Lyon"))
-    };
-    vec![
-        (order.pair.contains(3), |order| order.pair.contains(&3)),
-        (order.pair.any_item().gt(4), |order| {
-            order.pair.iter().any(|one| *one > 4)
-        }),
-        (order.pair.eq([1, 1]), |order| order.pair == [1, 1]),
-        (order.queue.contains(2), |order| {
-            order.queue.as_ref().is_some_and(|queue| queue.contains(&2))
-        }),
-        (order.names.contains("name 2"), |order| {
-            order.names.contains("name 2")
-        }),
-        (
-            order
-                .names
-                .any_item()
-                .between("name 1".to_owned().."name 2".to_owned()),
-            |order| order.names.contains("name 1"),
-        ),
-        (order.boxed.any(is_large()), |order| {
-            order.boxed.iter().any(is_large_in_lyon)
-        }),
-        (!order.venues.any(is_large()), |order| {
-            !order.venues.iter().any(is_large_in_lyon)
-        }),
-        (order.rows.any_item().any_item().gt(4), |order| {
-            order.rows.iter().flatten().any(|one| *one > 4)
-        }),
-        (order.rows.any_item().any_item().ne(1), |order| {
-            order.rows.iter().flatten().all(|one| *one != 1)
-        }),
-        (order.rows.any_item().any_item().is_in([4, 5]), |order| {
-            order.rows.iter().flatten().any(|one| [4, 5].contains(one))
-        }),
-        (order.rows.any_item().contains(4), |order| {
-            order.rows.iter().any(|row| row.contains(&4))
-        }),
-        (order.rows.any_item().eq(vec![1, 2]), |order| {
-            order.rows.contains(&vec![1, 2])
-        }),
-        (order.halls.any_item().any(is_large()), |order| {
-            let mut halls = order.halls.iter().flatten();
-            halls.any(is_large_in_lyon)
-        }),
-    ]
+    let field = Order::FIELDS;
+    let venue = Venue::FIELDS;
+    let is_large = || venue.seats.gte(3).and(venue.city.eq("Lyon"));
+    let names = "name 1".to_owned().."name 2".to_owned();
+    cases! { |order: Order|
+        field.pair.contains(3) => order.pair.contains(&3);
+        field.pair.any_item().gt(4) => order.pair.iter().any(|one| *one > 4);
+        field.pair.eq([1, 1]) => order.pair == [1, 1];
+        field.queue.contains(2) => order.queue.as_ref().is_some_and(|queue| queue.contains(&2));
+        field.names.contains("name 2") => order.names.contains("name 2");
+        field.names.any_item().between(names) => order.names.contains("name 1");
+        field.boxed.any(is_large()) => order.boxed.iter().any(is_large_in_lyon);
+        !field.venues.any(is_large()) => !order.venues.iter().any(is_large_in_lyon);
+        field.rows.any_item().any_item().gt(4) => order.rows.iter().flatten().any(|one| *one > 4);
+        field.rows.any_item().any_item().ne(1) => order.rows.iter().flatten().all(|one| *one != 1);
+        field.rows.any_item().any_item().is_in([4, 5])
+            => order.rows.iter().flatten().any(|one| [4, 5].contains(one));
+        field.rows.any_item().contains(4) => order.rows.iter().any(|row| row.contains(&4));
+        field.rows.any_item().eq(vec![1, 2]) => order.rows.contains(&vec![1, 2]);
+        field.halls.any_item().any(is_large()) => order.halls.iter().flatten().any(is_large_in_lyon);
+    }
 }
 
 #[bucket_testkit::test]
@@ -165,14 +133,12 @@ async fn conditions_on_lists_find_what_rust_finds(db: Live) {
 #[bucket_testkit::test]
 async fn indexes_through_lists_and_variants_find_the_buckets(Recorded(db, record): Recorded) {
     let (orders, _) = filled(&db).await;
+    let oslo = Venue {
+        city: "Oslo".to_owned(),
+        seats: 1,
+    };
     let rare = Order {
-        venues: vec![
-            venue(0),
-            Venue {
-                city: "Oslo".to_owned(),
-                seats: 1,
-            },
-        ],
+        venues: vec![venue(0), oslo],
         paid: Some(Payment::Bank(Bank { code: 77 })),
         ..order(60)
     };

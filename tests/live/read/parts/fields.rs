@@ -1,44 +1,20 @@
-//! Parts of items and parents: a read of some fields gives the fields of the same items in the same order, and
-//! the server sends no others.
-
-use std::borrow::Cow;
+//! Parts of items: a read of some fields gives the fields of the same items in the same order, and the server sends no
+//! others.
 
 use bucket_runtime::{
-    Bucket, Buckets, KeyField, Outlier, Part,
+    Bucket, Buckets, Part,
     action::Items,
     mongodb::{
         Database,
-        bson::{Bson, DateTime, Document, doc},
+        bson::{Document, doc},
     },
 };
 use futures_util::TryStreamExt;
-use serde::{Deserialize, Serialize};
 
-use crate::support::database::{Live, Recorded, first_batch};
-
-/// A key of the user's own, which serde does not know.
-#[derive(Debug, Clone, PartialEq)]
-struct Customer(i64);
-
-impl KeyField for Customer {
-    type Borrowed = Self;
-
-    fn borrowed(&self) -> &Self {
-        self
-    }
-
-    fn id_text(key: &Self) -> Cow<'_, str> {
-        i64::id_text(&key.0)
-    }
-
-    fn to_bson(key: &Self) -> Bson {
-        i64::to_bson(&key.0)
-    }
-
-    fn from_bson(value: Bson) -> Option<Self> {
-        i64::from_bson(value).map(Self)
-    }
-}
+use crate::{
+    support::database::{Live, Recorded, first_batch},
+    types::keys::CustomerId,
+};
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[serde(rename_all = "camelCase")]
@@ -49,7 +25,7 @@ impl KeyField for Customer {
 )]
 struct Trade {
     exchange: String,
-    customer: Customer,
+    customer: CustomerId,
     made_at: chrono::DateTime<chrono::Utc>,
     #[serde(rename = "t", alias = "symbol")]
     ticker: String,
@@ -67,7 +43,7 @@ struct Trade {
 #[derive(Debug, Clone, PartialEq, Part)]
 #[part(of = Trade)]
 struct Quote {
-    customer: Customer,
+    customer: CustomerId,
     made_at: chrono::DateTime<chrono::Utc>,
     ticker: String,
     note: Option<String>,
@@ -89,7 +65,7 @@ fn moment(n: i64) -> chrono::DateTime<chrono::Utc> {
 fn trade(customer: i64, n: i64) -> Trade {
     Trade {
         exchange: "XETRA".to_owned(),
-        customer: Customer(customer),
+        customer: CustomerId(customer),
         made_at: moment(n),
         ticker: format!("T{}", n % 3),
         quantity: i32::try_from(n).unwrap(),
@@ -126,7 +102,7 @@ type Read = Items<'static, Trade>;
 
 /// Every kind of read, by whole buckets and by single items.
 fn reads(trades: &Buckets<Trade>) -> Vec<Read> {
-    let key = Customer(1);
+    let key = CustomerId(1);
     let of_key = || trades.items(("XETRA", &key));
     let large = || Trade::FIELDS.quantity.gte(3);
     vec![
@@ -140,7 +116,7 @@ fn reads(trades: &Buckets<Trade>) -> Vec<Read> {
         of_key().filter(large()).newest_first().limit(2),
         trades.all_items(),
         trades.all_items().filter(large()).skip(1),
-        trades.items(("XETRA", &Customer(3))),
+        trades.items(("XETRA", &CustomerId(3))),
     ]
 }
 
@@ -157,7 +133,7 @@ async fn parts_are_the_fields_of_the_items(db: Live) {
     }
     assert!(all > 80, "{all}");
     // The settings mean the same before and after the call that asks for parts.
-    let (key, large) = (Customer(1), || Trade::FIELDS.quantity.gte(3));
+    let (key, large) = (CustomerId(1), || Trade::FIELDS.quantity.gte(3));
     let of_key = || trades.items(("XETRA", &key));
     let before = of_key().filter(large()).newest_first().skip(2).limit(4);
     let before = before.parts::<Quote>().await.unwrap();
@@ -213,14 +189,14 @@ async fn the_server_sends_the_fields_of_a_part_and_no_others(Recorded(db, record
 async fn a_part_reads_what_it_names_and_reports_what_is_missing(db: Live) {
     let trades = filled(&db).await;
     let raw = trades.collection().clone_with_type::<Document>();
-    let first = doc! { "customer": 1, "items.quantity": 0 };
+    let first = doc! { "_id": "XETRA/C%5F1_1700000000", "items.quantity": 0 };
     let former = doc! {
         "$set": { "items.0.symbol": "OLD" },
         "$unset": { "items.0.t": 1, "items.0.longText": 1, "items.1.t": 1 },
     };
     let changed = raw.update_one(first, former).await.unwrap();
     assert_eq!(changed.modified_count, 1);
-    let key = Customer(1);
+    let key = CustomerId(1);
     let read = || trades.items(("XETRA", &key));
 
     let missing = read().parts::<Quote>().await.unwrap();
@@ -238,71 +214,4 @@ async fn a_part_reads_what_it_names_and_reports_what_is_missing(db: Live) {
         assert_eq!(quotes[0].ticker, "OLD");
         assert_eq!(skipped.len(), 1);
     }
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
-#[serde(rename_all = "camelCase")]
-#[outlier(collection = "sales", reference = "book_id", threshold = 2)]
-struct Book {
-    #[serde(rename = "_id")]
-    id: i64,
-    main_title: String,
-    year: i32,
-    published: DateTime,
-    #[outlier(items)]
-    buyers: Vec<String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Part)]
-#[part(of = Book)]
-struct Title {
-    id: i64,
-    main_title: String,
-    published: DateTime,
-}
-
-#[bucket_testkit::test]
-async fn parts_of_parents_come_without_the_array(Recorded(db, record): Recorded) {
-    let books = Book::outliers(&db).await.unwrap();
-    for id in 0..4 {
-        let book = Book {
-            id,
-            main_title: format!("Title {id}"),
-            year: 2000,
-            published: DateTime::from_millis(id),
-            buyers: (0..id).map(|n| n.to_string()).collect(),
-        };
-        books.insert(&book).await.unwrap();
-    }
-    record.take();
-    let find = || books.find(Book::FIELDS.id.gte(1)).sort(doc! { "_id": -1 });
-    let titles = find().parts::<Title>().await.unwrap();
-    let titles: Vec<_> = titles.try_collect().await.unwrap();
-    let command = record.take().pop().unwrap();
-    let ids = titles
-        .iter()
-        .map(|title| (title.document.id, title.has_extras));
-    assert_eq!(Vec::from_iter(ids), [(3, true), (2, false), (1, false)]);
-    for row in first_batch(&db, command).await {
-        assert!(
-            !row.contains_key("buyers") && !row.contains_key("year"),
-            "{row}"
-        );
-    }
-    let later = books.find(Book::FIELDS.id.gte(1)).parts::<Title>().limit(1);
-    let later = later.skip(1).sort(doc! { "_id": -1 }).await.unwrap();
-    let later: Vec<_> = later.try_collect().await.unwrap();
-    assert_eq!((later.len(), later[0].document.id), (1, 2));
-
-    let parents = books.collection().clone_with_type::<Document>();
-    let damage = doc! { "$unset": { "mainTitle": 1 } };
-    parents.update_one(doc! { "_id": 2 }, damage).await.unwrap();
-    let error = find().parts::<Title>().await.unwrap();
-    let error = error.try_collect::<Vec<_>>().await.unwrap_err();
-    assert!(error.is_deserialize(), "{error}");
-    let mut skipped = Vec::new();
-    let titles = find().skip_unreadable(|error| skipped.push(error));
-    let titles = titles.parts::<Title>().await.unwrap();
-    let titles: Vec<_> = titles.try_collect().await.unwrap();
-    assert_eq!((titles.len(), skipped.len()), (2, 1));
 }

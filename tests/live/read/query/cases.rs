@@ -204,10 +204,7 @@ impl Test {
                 };
                 doc! { "price": { op: value.unwrap_or(1.0) } }
             }
-            Self::Prices(values) => {
-                let values: Vec<_> = values.into_iter().map(Bson::from).collect();
-                doc! { "price": { "$in": values } }
-            }
+            Self::Prices(values) => doc! { "price": { "$in": values } },
             Self::PriceExists(exists) => doc! { "price": { "$exists": exists } },
             Self::Label("=", value) => doc! { "label": value },
             Self::Label(_, Some(value)) => doc! { "label": { "$lt": value } },
@@ -220,10 +217,9 @@ impl Test {
             Self::Any(op, value) => doc! { "any": { op: value } },
             Self::AnyOf(values) if values.is_empty() => doc! { "any": { "$in": [] } },
             Self::AnyOf(values) => {
-                let each = values
-                    .into_iter()
-                    .map(|value| doc! { "any": { "$eq": value } });
-                doc! { "$or": each.collect::<Vec<_>>() }
+                let each = values.into_iter();
+                let each = each.map(|value| doc! { "any": { "$eq": value } });
+                doc! { "$or": Vec::from_iter(each) }
             }
             Self::AnyType(name) => doc! { "any": { "$type": name } },
             Self::And(a, b) => doc! { "$and": [a.by_hand(), b.by_hand()] },

@@ -22,9 +22,6 @@ use crate::{
     },
 };
 
-/// The number of queries on each state of a collection.
-const QUERIES: usize = 40;
-
 /// All items twice: in buckets, and flat in the order of the buckets.
 pub(crate) struct Twice<T> {
     pub(crate) buckets: Buckets<T>,
@@ -94,10 +91,7 @@ impl<T: Event> Twice<T> {
             Some((region, user)) => self.buckets.items((region, &user)),
             None => self.buckets.all_items(),
         };
-        let mut items = match &query.test {
-            Some(test) => items.filter(T::filter(test)),
-            None => items,
-        };
+        let mut items = items.filter(T::filter(&query.test));
         if query.newest_first {
             items = items.newest_first();
         }
@@ -111,8 +105,7 @@ impl<T: Event> Twice<T> {
         self.agree_in_number(query).await;
 
         let expected = self.expected(query).await;
-        let numbers: Vec<_> = read.iter().map(T::n).collect();
-        assert_eq!(numbers, expected, "{query:?}");
+        assert_eq!(Vec::from_iter(read.iter().map(T::n)), expected, "{query:?}");
         for item in &read {
             let whole = T::new(&self.appended[&item.n()], item.n());
             assert_eq!(format!("{item:?}"), format!("{whole:?}"));
@@ -124,21 +117,16 @@ impl<T: Event> Twice<T> {
             Some((region, user)) => self.buckets.count((region, &user)),
             None => self.buckets.count_all(),
         };
-        let count = match &query.test {
-            Some(test) => count.filter(T::filter(test)),
-            None => count,
-        };
+        let count = count.filter(T::filter(&query.test));
         let expected = self.flat.count_documents(Self::by_hand(query));
         assert_eq!(count.await.unwrap(), expected.await.unwrap(), "{query:?}");
     }
 
     /// The filter of the flat collection.
     fn by_hand(query: &Query) -> Document {
-        let filter = query.test.as_ref().map_or(doc! {}, |test| test.by_hand());
+        let filter = query.test.by_hand();
         match query.key {
-            Some((region, user)) => {
-                doc! { "$and": [{ "region": region, "userId": user }, filter] }
-            }
+            Some((region, user)) => doc! { "$and": [{ "region": region, "userId": user }, filter] },
             None => filter,
         }
     }
@@ -154,9 +142,11 @@ impl<T: Event> Twice<T> {
             Some(limit) => find = find.limit(limit as i64),
             None => {}
         }
-        let found: Vec<_> = find.await.unwrap().try_collect().await.unwrap();
-        let number = |found: &Document| number(found.get("n")) as i32;
-        found.iter().map(number).collect()
+        let numbers = find
+            .await
+            .unwrap()
+            .map_ok(|found| number(found.get("n")) as i32);
+        numbers.try_collect().await.unwrap()
     }
 }
 
@@ -195,13 +185,10 @@ async fn all_agree<T: Event>(db: &Database, changes: &[Change], queries: &[Query
 /// 13 states of a collection × 3 ordinals × 40 queries. Nothing but the digits of an id tells milliseconds from seconds.
 #[bucket_testkit::test(multi_thread)]
 async fn any_query_gives_what_it_gives_on_a_flat_collection(db: Live) {
-    for_any(
-        13,
-        (changes(), queries(QUERIES)),
-        async |(changes, queries)| {
-            all_agree::<Seconds>(&db, &changes, &queries).await;
-            all_agree::<Windows>(&db, &changes, &queries).await;
-            all_agree::<Numbered>(&db, &changes, &queries).await;
-        },
-    );
+    let states = (changes(), queries(40));
+    for_any(13, states, async |(changes, queries)| {
+        all_agree::<Seconds>(&db, &changes, &queries).await;
+        all_agree::<Windows>(&db, &changes, &queries).await;
+        all_agree::<Numbered>(&db, &changes, &queries).await;
+    });
 }

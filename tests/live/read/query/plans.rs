@@ -1,10 +1,13 @@
 //! The keys and documents that the server examines for a read of items, and those that it sends.
 
+use std::ops::Range;
+
 use bucket_runtime::{
     Bucket,
+    action::Items,
     mongodb::{
         Database,
-        bson::{DateTime, Document, doc},
+        bson::{Bson, DateTime, Document, doc},
     },
 };
 use futures_util::TryStreamExt;
@@ -31,9 +34,9 @@ async fn fill(db: &Database, sensor: i64, counts: &[i64]) {
     let mut n = 0;
     let mut buckets = Vec::new();
     for (second, count) in (0..).zip(counts) {
-        let items: Vec<_> = (n..n + count)
-            .map(|n| doc! { "at": DateTime::from_millis(second * 1000), "value": n })
-            .collect();
+        let at = DateTime::from_millis(second * 1000);
+        let items = (n..n + count).map(|n| doc! { "at": at, "value": n });
+        let items = Vec::from_iter(items);
         n += count;
         let id = format!("Oslo/{sensor}_{second:010}");
         let mut bucket = doc! {
@@ -48,21 +51,9 @@ async fn fill(db: &Database, sensor: i64, counts: &[i64]) {
     timed.insert_many(buckets).await.unwrap();
 }
 
-/// How many documents each stage of a pipeline passes on.
-async fn handed_on(db: &Database, command: Document) -> Vec<(String, i64)> {
-    let explained = explain(db, command).await;
-    let stages = explained.get_array("stages").unwrap();
-    let stages = stages.iter().map(|stage| {
-        let stage = stage.as_document().unwrap();
-        let name = stage.keys().next().unwrap().clone();
-        (name, number(stage.get("nReturned")))
-    });
-    stages.collect()
-}
-
-async fn values(items: bucket_runtime::action::Items<'_, Timed>) -> Vec<i64> {
-    let items: Vec<_> = items.await.unwrap().try_collect().await.unwrap();
-    items.iter().map(|item| item.value).collect()
+async fn values(items: Items<'_, Timed>) -> Vec<i64> {
+    let values = items.await.unwrap().map_ok(|item| item.value);
+    values.try_collect().await.unwrap()
 }
 
 #[bucket_testkit::test]
@@ -81,16 +72,24 @@ async fn a_filter_visits_the_buckets_of_its_key_and_sends_what_matches(
     let some = Timed::FIELDS.value.is_in([123, 125, 777]);
     let read = values(timed.items(("Oslo", &2)).filter(some.clone())).await;
     assert_eq!(read, [123, 125, 777]);
-    let commands = record.take();
+    let mut commands = record.take();
     assert_eq!(commands.len(), 1, "{commands:?}");
 
-    let explained = explain(&db, commands[0].clone()).await;
+    let explained = explain(&db, commands.remove(0)).await;
     let stats = stats(&explained).unwrap();
     assert_eq!(number(stats.get("totalDocsExamined")), 100);
     // One more index key ends the range.
     assert!(number(stats.get("totalKeysExamined")) <= 101, "{stats}");
     // Two buckets are unwound, and three items leave the server.
-    let handed_on = handed_on(&db, commands[0].clone()).await;
+    let stages = explained.get_array("stages").unwrap().iter();
+    let handed_on = |stage: &Bson| {
+        let stage = stage.as_document().unwrap();
+        (
+            stage.keys().next().unwrap().clone(),
+            number(stage.get("nReturned")),
+        )
+    };
+    let handed_on = Vec::from_iter(stages.map(handed_on));
     let unwind = ("$unwind".to_owned(), 20);
     assert_eq!(handed_on[0], ("$cursor".to_owned(), 2), "{handed_on:?}");
     assert!(handed_on.contains(&unwind), "{handed_on:?}");
@@ -98,7 +97,8 @@ async fn a_filter_visits_the_buckets_of_its_key_and_sends_what_matches(
 
     // A read of all keys is as cheap, if conditions name the key's fields from the first one on.
     let field = Timed::FIELDS;
-    let other = doc! { "_id": "Rome/2_0000000000", "site": "Rome", "sensor": 2_i64, "count": 0, "items": [] };
+    let id = "Rome/2_0000000000";
+    let other = doc! { "_id": id, "site": "Rome", "sensor": 2_i64, "count": 0, "items": [] };
     timed.collection().insert_one(other).await.unwrap();
     record.take();
     for (key, documents) in [
@@ -162,7 +162,7 @@ async fn a_skip_is_one_command_wherever_it_ends(Recorded(db, record): Recorded) 
                 all.reverse();
                 items = items.newest_first();
             }
-            let rest: Vec<_> = all.into_iter().skip(skip).take(20).collect();
+            let rest = Vec::from_iter(all.into_iter().skip(skip).take(20));
             assert_eq!(values(items.limit(20)).await, rest, "{skip} {newest_first}");
             assert_eq!(record.names(), ["aggregate"]);
         }
@@ -171,66 +171,39 @@ async fn a_skip_is_one_command_wherever_it_ends(Recorded(db, record): Recorded) 
         assert_eq!(values(timed.items(("Oslo", &1)).skip(far)).await, [0; 0]);
     }
     assert_eq!(values(timed.items(("Oslo", &1)).limit(0)).await, [0; 0]);
-    let most = timed
-        .items(("Oslo", &1))
-        .skip(total as u64 - 2)
-        .limit(u64::MAX);
-    assert_eq!(values(most).await, [total - 2, total - 1]);
+    let last = timed.items(("Oslo", &1)).skip(total as u64 - 2);
+    assert_eq!(values(last.limit(u64::MAX)).await, [total - 2, total - 1]);
 }
 
+/// Items come in whole buckets, also a few of them, unless buckets are short, or much larger than what is asked for.
 #[bucket_testkit::test]
 async fn whole_buckets_are_read_by_one_find(Recorded(db, record): Recorded) {
-    let timed = Timed::buckets(&db).await.unwrap();
-    fill(&db, 1, &[CAPACITY; 3]).await;
-    record.take();
-    assert_eq!(values(timed.items(("Oslo", &1))).await.len(), 30);
-    assert_eq!(record.names(), ["find"]);
-    let everything = timed.items(("Oslo", &1)).filter(Default::default());
-    assert_eq!(values(everything).await.len(), 30);
-    assert_eq!(record.names(), ["find"]);
-    assert_eq!(values(timed.all_items().newest_first()).await[0], 29);
-    assert_eq!(record.names(), ["find"]);
-    let last = timed.items(("Oslo", &1)).skip(15);
-    assert_eq!(values(last).await, (15..30).collect::<Vec<_>>());
-    assert_eq!(record.names(), ["aggregate"]);
-    assert_eq!(values(timed.all_items().limit(1)).await, [0]);
-    assert_eq!(record.names(), ["find"]);
-}
-
-/// In whole buckets, unless these are short, or much larger than what is asked for.
-#[bucket_testkit::test]
-async fn a_few_items_are_taken_out_of_whole_buckets(Recorded(db, record): Recorded) {
     let timed = Timed::buckets(&db).await.unwrap();
     fill(&db, 1, &[CAPACITY; 5]).await;
     fill(&db, 2, &[CAPACITY, 1, 1, 1, 4]).await;
     record.take();
-    for (sensor, limit, sent) in [
-        (1, 11, &["find"][..]),
-        (2, 5, &["find"]),
-        (2, 6, &["find", "aggregate"]),
+    let of = |sensor| timed.items(("Oslo", &sensor));
+    let newest = |sensor| of(sensor).newest_first();
+    let up = |range: Range<i64>| Vec::from_iter(range);
+    let down = |range: Range<i64>| Vec::from_iter(range.rev());
+    for (items, expected, sent) in [
+        (of(1), up(0..50), &["find"][..]),
+        (of(1).filter(Default::default()), up(0..50), &["find"]),
+        (of(1).skip(15), up(15..50), &["aggregate"]),
+        (timed.all_items().limit(1), up(0..1), &["find"]),
+        (of(1).limit(11), up(0..11), &["find"]),
+        (of(2).limit(6), up(0..6), &["find"]),
+        (newest(1).limit(11), down(39..50), &["find"]),
+        (newest(2).limit(5), down(12..17), &["find"]),
+        (newest(2).limit(6), down(11..17), &["find", "aggregate"]),
     ] {
-        for newest_first in [true, false] {
-            let items = timed.items(("Oslo", &sensor)).limit(limit);
-            let mut all = Vec::from_iter(0..if sensor == 1 { 50 } else { 17 });
-            let items = match newest_first {
-                true => items.newest_first(),
-                false => items,
-            };
-            if newest_first {
-                all.reverse();
-            }
-            all.truncate(limit as usize);
-            assert_eq!(values(items).await, all);
-            let sent = if newest_first { sent } else { &["find"] };
-            assert_eq!(record.names(), sent, "{limit} of {sensor}, {newest_first}");
-        }
+        assert_eq!(values(items).await, expected);
+        assert_eq!(record.names(), sent, "{expected:?}");
     }
-    let page = timed.items(("Oslo", &1)).newest_first().page_of_items(10);
-    let page = page.await.unwrap();
+    let page = newest(1).page_of_items(10).await.unwrap();
     assert_eq!((page.items[0].value, page.items[9].value), (49, 40));
-    let token = page.next.unwrap();
-    let next = timed.items(("Oslo", &1)).newest_first().page_of_items(10);
-    assert_eq!(next.after(&token).await.unwrap().items[0].value, 39);
+    let next = newest(1).page_of_items(10).after(&page.next.unwrap());
+    assert_eq!(next.await.unwrap().items[0].value, 39);
     assert_eq!(record.names(), ["find", "find"]);
 }
 

@@ -21,7 +21,7 @@ pub(crate) enum Change {
 #[derive(Debug, Clone)]
 pub(crate) struct Query {
     pub(crate) key: Option<(&'static str, i64)>,
-    pub(crate) test: Option<Test>,
+    pub(crate) test: Test,
     pub(crate) newest_first: bool,
     pub(crate) skip: Option<u64>,
     pub(crate) limit: Option<u64>,
@@ -149,7 +149,7 @@ pub(crate) fn queries(number: usize) -> impl Strategy<Value = Vec<Query>> {
     let key = (select(&REGIONS[..]), 1..3_i64);
     let query = (
         proptest::option::weighted(0.7, key),
-        proptest::option::weighted(0.65, test()),
+        prop_oneof![2 => test(), 1 => Just(Test::All)],
         proptest::bool::ANY,
         proptest::option::of(0..20_u64),
         proptest::option::of(0..12_u64),

@@ -1,6 +1,6 @@
 //! Rollups at the limits of numbers, and in buckets that do not keep them.
 
-use bucket_ops::{Ops, ProblemKind};
+use bucket_ops::ProblemKind;
 use bucket_runtime::{
     Bucket, Error,
     mongodb::bson::{DateTime, Decimal128, Document, doc},
@@ -10,30 +10,25 @@ use crate::support::{
     database::{Live, Recorded, documents, items},
     ops,
     plans::examined,
+    problems::kinds,
 };
 
-#[derive(Debug, Clone, PartialEq, Bucket)]
-#[bucket(collection = "sums", id = "{key}_{#}", capacity = 10)]
-struct Whole {
-    key: i64,
-    #[bucket(sum, min, max)]
-    value: i64,
+macro_rules! sums {
+    ($($name:ident($collection:literal, $value:ty))+) => {$(
+        #[derive(Debug, Clone, PartialEq, Bucket)]
+        #[bucket(collection = $collection, id = "{key}_{#}", capacity = 10)]
+        struct $name {
+            key: i64,
+            #[bucket(sum, min, max)]
+            value: $value,
+        }
+    )+};
 }
 
-#[derive(Debug, Clone, PartialEq, Bucket)]
-#[bucket(collection = "floats", id = "{key}_{#}", capacity = 10)]
-struct Float {
-    key: i64,
-    #[bucket(sum, min, max)]
-    value: f64,
-}
-
-#[derive(Debug, Clone, PartialEq, Bucket)]
-#[bucket(collection = "decimals", id = "{key}_{#}", capacity = 10)]
-struct Decimal {
-    key: i64,
-    #[bucket(sum, min, max)]
-    value: Decimal128,
+sums! {
+    Whole("sums", i64)
+    Float("floats", f64)
+    Decimal("decimals", Decimal128)
 }
 
 fn whole(value: i64) -> Whole {
@@ -46,10 +41,8 @@ async fn a_sum_beyond_64_bits_is_an_error(db: Live) {
     let sums = Whole::buckets(&db).await.unwrap();
     sums.append(&whole(i64::MAX)).await.unwrap();
     let error = sums.append(&whole(1)).await.unwrap_err();
-    assert!(
-        error.is_sum_overflow() && !error.is_maybe_stored(),
-        "{error}"
-    );
+    let is_refused = error.is_sum_overflow() && !error.is_maybe_stored();
+    assert!(is_refused, "{error}");
     sums.append(&whole(-1)).await.unwrap();
     sums.append(&whole(1)).await.unwrap();
     let rollup = sums.rollup(&1).await.unwrap();
@@ -88,19 +81,16 @@ async fn a_removal_is_never_refused_for_a_sum(db: Live) {
     assert_eq!(items(&sums, &1).await, left);
     let error = sums.rollup(&1).await.unwrap_err();
     assert!(error.is_incomplete_rollup(), "{error}");
-    let problems = Ops::<Whole>::of(&db).verify().await.unwrap().problems;
-    assert_eq!(
-        Ops::<Whole>::of(&db).rebuild_rollups().await.unwrap().left,
-        problems
-    );
-    let kinds = problems.iter().map(|problem| problem.kind);
-    assert_eq!(kinds.collect::<Vec<_>>(), [ProblemKind::NoRollup]);
+    let problems = ops(&sums).verify().await.unwrap().problems;
+    let rebuilt = ops(&sums).rebuild_rollups().await.unwrap();
+    assert_eq!(rebuilt.left, problems);
+    assert_eq!(kinds(&problems), [ProblemKind::NoRollup]);
 
     sums.append(&whole(2)).await.unwrap();
     assert_eq!(sums.remove_items(&1, is(i64::MAX)).await.unwrap(), 1);
     let rollup = sums.rollup(&1).await.unwrap();
     assert_eq!((rollup.count(), rollup.value.sum()), (2, 3));
-    assert_eq!(Ops::<Whole>::of(&db).verify().await.unwrap().problems, []);
+    assert_eq!(ops(&sums).verify().await.unwrap().problems, []);
 }
 
 /// In whole buckets, too, and in an import.
@@ -126,35 +116,24 @@ async fn whole_buckets_whose_sum_does_not_fit_are_written_item_by_item(db: Live)
     let rows = [i64::MAX, -5, 3].map(|value| doc! { "key": 2_i64, "value": value });
     flat.insert_many(rows).await.unwrap();
     ops(&sums).import_flat(&flat).await.unwrap();
-    assert_eq!(
-        sums.rollup(&2).await.unwrap().value.sum(),
-        i128::from(i64::MAX) - 2
-    );
+    let imported = sums.rollup(&2).await.unwrap();
+    assert_eq!(imported.value.sum(), i128::from(i64::MAX) - 2);
 }
 
 /// The server itself would switch to floats.
 #[bucket_testkit::test]
 async fn the_sum_of_many_buckets_is_exact_beyond_64_bits(db: Live) {
     let sums = Whole::buckets(&db).await.unwrap();
-    for key in 1..=3 {
-        for value in [i64::MAX - key, 1] {
-            sums.append(&Whole { key, value }).await.unwrap();
-        }
+    let values = [i64::MAX - 1, 1, i64::MAX - 2, 1, i64::MAX - 3, 1, i64::MIN];
+    for (key, value) in [1, 1, 2, 2, 3, 3, 4].into_iter().zip(values) {
+        sums.append(&Whole { key, value }).await.unwrap();
     }
-    sums.append(&Whole {
-        key: 4,
-        value: i64::MIN,
-    })
-    .await
-    .unwrap();
     let rollup = sums.rollup_all().await.unwrap();
-    let expected = 3 * i128::from(i64::MAX) - 6 + 3 + i128::from(i64::MIN);
+    let expected: i128 = values.map(i128::from).iter().sum();
     assert_eq!((rollup.count(), rollup.value.sum()), (7, expected));
     assert_eq!(rollup.value.mean(), Some(expected as f64 / 7.0));
-    assert_eq!(
-        (rollup.value.min(), rollup.value.max()),
-        (Some(i64::MIN), Some(i64::MAX - 1))
-    );
+    let ends = (Some(i64::MIN), Some(i64::MAX - 1));
+    assert_eq!((rollup.value.min(), rollup.value.max()), ends);
 }
 
 /// Whether the client or the server compares NaN, it is the least number, and the sum is NaN.
@@ -169,19 +148,14 @@ async fn nan_is_the_least_number(db: Live) {
         for value in values {
             floats.append(&Float { key, value }).await.unwrap();
         }
-        let load = values.map(|value| Float {
-            key: key + 10,
-            value,
-        });
+        let loaded = key + 10;
+        let load = values.map(|value| Float { key: loaded, value });
         floats.append_many(load).await.unwrap();
-        for key in [key, key + 10] {
+        for key in [key, loaded] {
             let rollup = floats.rollup(&key).await.unwrap();
-            assert!(rollup.value.sum().is_nan() && rollup.value.min().unwrap().is_nan());
-            assert_eq!(
-                (rollup.value.max(), rollup.value.count()),
-                (Some(2.0), 3),
-                "{key}"
-            );
+            let value = &rollup.value;
+            assert!(value.sum().is_nan() && value.min().unwrap().is_nan());
+            assert_eq!((value.max(), value.count()), (Some(2.0), 3), "{key}");
         }
     }
     let values = [f64::INFINITY, f64::MAX, f64::NEG_INFINITY];
@@ -195,34 +169,25 @@ async fn nan_is_the_least_number(db: Live) {
 /// The library leaves decimals that it cannot add exactly to the server, whatever their notation.
 #[bucket_testkit::test]
 async fn decimals_of_all_kinds_are_added_up(db: Live) {
+    const MOST: &str = "9999999999999999999999999999999999";
+    const ABOVE: &str = "1.000000000000000000000000000000000E+34";
     let decimals = Decimal::buckets(&db).await.unwrap();
     for (key, values, sum, min, max) in [
         (1, vec!["0.1", "0.2", "-0.30"], "0.00", "-0.30", "0.2"),
         (2, vec!["1E+40", "1", "-1E+40"], "0", "-1E+40", "1E+40"),
         (3, vec!["1", "NaN", "2"], "NaN", "NaN", "2"),
         (4, vec!["Infinity", "1", "-5"], "Infinity", "-5", "Infinity"),
-        (
-            5,
-            vec!["9999999999999999999999999999999999", "1", "1"],
-            "1.000000000000000000000000000000000E+34",
-            "1",
-            "9999999999999999999999999999999999",
-        ),
+        (5, vec![MOST, "1", "1"], ABOVE, "1", MOST),
     ] {
-        let load = values.iter().map(|value| Decimal {
-            key,
-            value: value.parse().unwrap(),
-        });
-        for item in load.clone() {
-            decimals.append(&item).await.unwrap();
+        let loaded = key + 10;
+        let values: Vec<_> = values.iter().map(|value| value.parse().unwrap()).collect();
+        for value in values.clone() {
+            decimals.append(&Decimal { key, value }).await.unwrap();
         }
-        let loaded = load.map(|item| Decimal {
-            key: key + 10,
-            ..item
-        });
-        let loaded = Vec::from_iter(loaded);
-        decimals.append_many(loaded).await.unwrap();
-        for key in [key, key + 10] {
+        let load = values.into_iter();
+        let load = load.map(|value| Decimal { key: loaded, value });
+        decimals.append_many(load).await.unwrap();
+        for key in [key, loaded] {
             let rollup = decimals.rollup(&key).await.unwrap();
             assert_eq!(rollup.value.sum().0.to_string(), sum, "{key}");
             assert_eq!(rollup.value.min().unwrap().to_string(), min, "{key}");
@@ -235,9 +200,7 @@ async fn decimals_of_all_kinds_are_added_up(db: Live) {
 #[bucket_testkit::test]
 async fn buckets_that_keep_too_little_are_noticed(db: Live) {
     let sums = Whole::buckets(&db).await.unwrap();
-    for value in 0..12 {
-        sums.append(&whole(value)).await.unwrap();
-    }
+    sums.append_many((0..12).map(whole)).await.unwrap();
     assert_eq!(sums.rollup(&1).await.unwrap().value.sum(), 66);
     let raw = sums.collection();
     let complete = documents(raw).await;
@@ -257,7 +220,8 @@ async fn buckets_that_keep_too_little_are_noticed(db: Live) {
             assert!(page.rollup().is_none(), "{change}");
             // A missing `min` or `max` shows only if no other bucket has one.
             let added_up = sums.rollup(&1).await;
-            if !change.to_string().contains("max") && !change.to_string().contains("min") {
+            let text = change.to_string();
+            if !text.contains("max") && !text.contains("min") {
                 let error = added_up.unwrap_err();
                 assert!(error.is_incomplete_rollup(), "{change}: {error}");
             }
@@ -290,10 +254,8 @@ async fn a_range_of_windows_visits_their_buckets(Recorded(db, record): Recorded)
     record.take();
     let rollup = readings.rollup(&2).windows(hour(10)..hour(20));
     let rollup = rollup.await.unwrap();
-    assert_eq!(
-        (rollup.count(), rollup.value.sum()),
-        (10, (10..20).map(|n| n * 3 + 2).sum())
-    );
+    let sum: i128 = (10..20).map(|n| n * 3 + 2).sum();
+    assert_eq!((rollup.count(), rollup.value.sum()), (10, sum));
     let plans = examined(&db, &record).await;
     assert!(plans[0].documents <= 11 && plans[0].keys <= 12, "{plans:?}");
 }

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::support::{
     database::{Live, documents, items},
     notes::{Note, Numbered, SecondsSum, Windows},
+    ops,
     outliers::{remove, repaired},
 };
 
@@ -24,15 +25,13 @@ const OWN_WAYS: [&str; 4] = ["remove_item", "remove_items", "remove_all", "repai
 
 /// The changes by which another program empties an array, as a pipeline, and with a count that it may forget.
 fn changes(items: &str, count: &str) -> Vec<Vec<Document>> {
-    let with = |number: bucket_runtime::mongodb::bson::Bson| {
-        vec![doc! { "$set": { items: [], count: number } }]
-    };
+    let filter = doc! { "input": format!("${items}"), "cond": false };
     vec![
-        with(0_i32.into()),
-        with(0.0.into()),
+        vec![doc! { "$set": { items: [], count: 0 } }],
+        vec![doc! { "$set": { items: [], count: 0.0 } }],
         vec![doc! { "$set": { items: [] } }],
         vec![
-            doc! { "$set": { items: { "$filter": { "input": format!("${items}"), "cond": false } } } },
+            doc! { "$set": { items: { "$filter": filter } } },
             doc! { "$set": { count: { "$size": format!("${items}") } } },
         ],
     ]
@@ -94,10 +93,7 @@ async fn empty<T: Note>(notes: &Buckets<T>, owner: i64, way: usize, length: i64)
         }
         Some(_) => {
             carry_out(notes.collection(), of_owner, &raw[2]).await;
-            Ops::<T>::in_collection(notes.collection().clone())
-                .repair()
-                .await
-                .unwrap();
+            ops(notes).repair().await.unwrap();
         }
         None => carry_out(notes.collection(), of_owner, &raw[way - OWN_WAYS.len()]).await,
     }
@@ -164,17 +160,12 @@ async fn of_buckets<T: Note>(db: &Database) {
 
     let mut told = BTreeMap::<i64, Vec<i64>>::new();
     for ((owner, way, length, how), watch) in cases.iter().zip(watches) {
-        let case = format!(
-            "{}, way {way}, {length} items, append {how}",
-            T::SPEC.id.head
-        );
+        let of = std::any::type_name::<T>();
+        let case = format!("{of}, way {way}, {length} items, append {how}");
         assert_eq!(numbers(watch, T::n).await, Vec::from_iter(3..9), "{case}");
         let read = items(&notes, owner).await;
-        assert_eq!(
-            Vec::from_iter(read.iter().map(T::n)),
-            Vec::from_iter(3..9),
-            "{case}"
-        );
+        let read = Vec::from_iter(read.iter().map(T::n));
+        assert_eq!(read, Vec::from_iter(3..9), "{case}");
         let latest = notes.latest(owner).await.unwrap().unwrap();
         assert!(!latest.items.is_empty(), "{case}");
         told.insert(*owner, (0..*length).chain(3..9).collect());
@@ -215,16 +206,17 @@ struct Song {
 async fn empty_extras(songs: &Outliers<Song>, id: i64, way: usize, length: i64) {
     let raw = changes(Song::SPEC.extra_items, "count");
     let of_song = doc! { "song_id": id };
+    let item = Song::FIELDS.heard_by.item();
     match OWN_WAYS.get(way) {
         Some(&"remove_item") => {
             for n in 0..length {
-                let is = Song::FIELDS.heard_by.item().eq(n);
-                assert_eq!(songs.remove_item(&id, is).await.unwrap(), Some(n));
+                let gone = songs.remove_item(&id, item.eq(n)).await;
+                assert_eq!(gone.unwrap(), Some(n));
             }
         }
         Some(&"remove_items") => {
-            let are = Song::FIELDS.heard_by.item().gte(0);
-            assert_eq!(songs.remove_items(&id, are).await.unwrap(), length as u64);
+            let gone = songs.remove_items(&id, item.gte(0)).await;
+            assert_eq!(gone.unwrap(), length as u64);
         }
         Some(&"remove_all") => {
             for n in 0..length {

@@ -143,8 +143,7 @@ async fn remove_items(db: Database) -> Result<()> {
 }
 
 async fn remove_key(db: Database) -> Result<()> {
-    Visit::buckets(&db).await?.remove_key(&1).await?;
-    Ok(())
+    Visit::buckets(&db).await?.remove_key(&1).await.map(drop)
 }
 
 async fn push(db: Database) -> Result<()> {
@@ -183,8 +182,7 @@ async fn remove(db: Database) -> Result<()> {
 }
 
 async fn delete(db: Database) -> Result<()> {
-    Book::outliers(&db).await?.delete(&1).await?;
-    Ok(())
+    Book::outliers(&db).await?.delete(&1).await.map(drop)
 }
 
 pub(super) async fn repair(db: Database) -> Result<()> {
@@ -208,18 +206,14 @@ async fn import(db: Database) -> Result<()> {
 
 async fn import_flat(db: Database) -> Result<()> {
     let visits = Visit::buckets(&db).await?;
-    ops(&visits)
-        .import_flat(&db.collection::<Document>("flat"))
-        .await?;
-    Ok(())
+    let flat = db.collection::<Document>("flat");
+    ops(&visits).import_flat(&flat).await.map(drop)
 }
 
 async fn migrate(db: Database) -> Result<()> {
     Ops::<Visit>::of(&db).repair().await?;
-    Ops::<Moved>::of(&db)
-        .migrate_from(|visit: Visit| visit.into())
-        .await?;
-    Ok(())
+    let migration = Ops::<Moved>::of(&db).migrate_from(|visit: Visit| visit.into());
+    migration.await.map(drop)
 }
 
 async fn change_capacity(db: Database) -> Result<()> {

@@ -1,4 +1,4 @@
-//! A part of a parent is read as the parent is.
+//! A part of a parent is read as the parent is, and comes without the array.
 
 use bucket_runtime::{
     Outlier, Part,
@@ -7,8 +7,8 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
 
-use super::{Time, cents, changed, compare, moment, one, replace};
-use crate::support::database::Live;
+use super::{Time, cents, changed, compare, fields_of, moment, one, replace};
+use crate::support::database::{Live, Recorded, first_batch};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -26,6 +26,7 @@ struct Account {
     opened: Time,
     remark: Option<String>,
     last: DateTime,
+    limit: i64,
     #[outlier(items)]
     movements: Vec<i64>,
     #[outlier(flag)]
@@ -46,6 +47,7 @@ impl Default for Account {
             opened: moment(1),
             remark: Some("none".to_owned()),
             last: DateTime::from_millis(5),
+            limit: 7,
             movements: vec![0],
             has_extras: false,
         }
@@ -64,19 +66,7 @@ struct Summary {
     balance: f64,
 }
 
-impl From<Account> for Summary {
-    fn from(whole: Account) -> Self {
-        Self {
-            last: whole.last,
-            id: whole.id,
-            remark: whole.remark,
-            opened: whole.opened,
-            branch: whole.branch,
-            owner: whole.owner,
-            balance: whole.balance,
-        }
-    }
-}
+fields_of! { Account, Summary: id balance owner branch opened remark last }
 
 #[bucket_testkit::test]
 async fn a_part_of_a_parent_is_read_as_the_parent_is(db: Live) {
@@ -117,4 +107,48 @@ async fn a_part_of_a_parent_is_read_as_the_parent_is(db: Live) {
         readable += u32::from(compare(whole, part, &change));
     }
     assert_eq!(readable, 9);
+}
+
+#[bucket_testkit::test]
+async fn parts_of_parents_come_without_the_array(Recorded(db, record): Recorded) {
+    let accounts = Account::outliers(&db).await.unwrap();
+    for id in 0..4 {
+        let account = Account {
+            id,
+            movements: (0..id).collect(),
+            ..Account::default()
+        };
+        accounts.insert(&account).await.unwrap();
+    }
+    record.take();
+    let find = || {
+        accounts
+            .find(Account::FIELDS.id.gte(1))
+            .sort(doc! { "_id": -1 })
+    };
+    let parts = find().parts::<Summary>().await.unwrap();
+    let parts: Vec<_> = parts.try_collect().await.unwrap();
+    let command = record.take().pop().unwrap();
+    let ids = (parts.iter()).map(|part| (part.document.id, part.has_extras));
+    assert_eq!(Vec::from_iter(ids), [(3, true), (2, false), (1, false)]);
+    for row in first_batch(&db, command).await {
+        assert!(!row.contains_key("movements"), "{row}");
+        assert!(!row.contains_key("limit"), "{row}");
+    }
+    let later = accounts.find(Account::FIELDS.id.gte(1)).parts::<Summary>();
+    let later = later.limit(1).skip(1).sort(doc! { "_id": -1 });
+    let later: Vec<_> = later.await.unwrap().try_collect().await.unwrap();
+    assert_eq!((later.len(), later[0].document.id), (1, 2));
+
+    let raw = accounts.collection().clone_with_type::<Document>();
+    let damage = doc! { "$set": { "balance": "text" } };
+    raw.update_one(doc! { "_id": 2 }, damage).await.unwrap();
+    let parts = find().parts::<Summary>().await.unwrap();
+    let error = parts.try_collect::<Vec<_>>().await.unwrap_err();
+    assert!(error.is_deserialize(), "{error}");
+    let mut skipped = Vec::new();
+    let parts = find().skip_unreadable(|error| skipped.push(error));
+    let parts = parts.parts::<Summary>().await.unwrap();
+    let parts: Vec<_> = parts.try_collect().await.unwrap();
+    assert_eq!((parts.len(), skipped.len()), (2, 1));
 }
