@@ -4,13 +4,13 @@
 use std::time::Duration;
 
 use bucket_runtime::{
-    Bucket,
+    Bucket, Buckets,
     mongodb::{Client, Database, options::ClientOptions},
 };
 use bucket_testkit::Cluster;
 use futures_util::TryStreamExt;
 
-use crate::support::{Timed, timed};
+use crate::support::{Timed, sharded_in, timed};
 
 /// A database through a client that waits only briefly for a server.
 async fn impatient(cluster: &Cluster) -> Database {
@@ -37,11 +37,7 @@ async fn a_cluster_without_shards_stores_nothing_and_says_so() {
 async fn parts_that_are_gone_leave_appends_stored_or_in_doubt() {
     let own = Cluster::start().await.unwrap();
     let db = impatient(&own).await;
-    Timed::create_collection(&db)
-        .sharded_hashed()
-        .await
-        .unwrap();
-    let trades = Timed::buckets(&db).await.unwrap();
+    let trades: Buckets<Timed> = sharded_in(&db).await;
     for k in 0..20 {
         trades.append(&timed(k, 0)).await.unwrap();
     }

@@ -2,7 +2,7 @@
 //! reports that the statement failed.
 
 use bucket_runtime::{
-    Bucket, Error, Outlier,
+    Bucket, Buckets, Error, Outlier,
     mongodb::{
         Database,
         bson::{Document, doc},
@@ -11,7 +11,7 @@ use bucket_runtime::{
 use bucket_testkit::Cluster;
 use futures_util::future::join_all;
 
-use crate::support::{Book, Numbered, Timed, stored, timed};
+use crate::support::{Book, Numbered, Timed, sharded_in, stored, timed};
 
 /// Answers of the shard in the end: FailedToSatisfyReadPreference, interruptions of a reshard and of a
 /// change of the version, other codes that say "not now", and one that does not exist.
@@ -85,12 +85,8 @@ async fn one_shard() -> (Cluster, Shard) {
 async fn what_a_shard_stores_without_an_answer_is_in_doubt() {
     let (own, shard) = one_shard().await;
     let db = own.database("doubt").await.unwrap();
-    Timed::create_collection(&db)
-        .sharded_hashed()
-        .await
-        .unwrap();
+    let combined: Buckets<Timed> = sharded_in(&db).await;
     let singly = Timed::buckets(&db).combine(false).await.unwrap();
-    let combined = Timed::buckets(&db).await.unwrap();
     let books = Book::outliers(&db).await.unwrap();
     for id in (0..).step_by(3).take(CODES.len()) {
         let buyers = Vec::new();
@@ -99,12 +95,9 @@ async fn what_a_shard_stores_without_an_answer_is_in_doubt() {
 
     for (code, n) in CODES.into_iter().zip((0..).step_by(3)) {
         let mut errors = Vec::new();
-        errors.push(shard.error_of(code, singly.append(&timed(1, n))).await);
-        errors.push(
-            shard
-                .error_of(code, combined.append(&timed(2, n + 1)))
-                .await,
-        );
+        let [one, other] = [timed(1, n), timed(2, n + 1)];
+        errors.push(shard.error_of(code, singly.append(&one)).await);
+        errors.push(shard.error_of(code, combined.append(&other)).await);
         let bulk = async {
             let all = combined.append_many([timed(3, n + 2)]).await;
             all.map_err(Error::from)
@@ -127,11 +120,7 @@ async fn what_a_shard_stores_without_an_answer_is_in_doubt() {
 async fn all_statements_of_a_command_whose_answer_is_lost_are_in_doubt() {
     let (own, shard) = one_shard().await;
     let db = own.database("several").await.unwrap();
-    Numbered::create_collection(&db)
-        .sharded_hashed()
-        .await
-        .unwrap();
-    let numbered = Numbered::buckets(&db).await.unwrap();
+    let numbered: Buckets<Numbered> = sharded_in(&db).await;
     let mut all = Vec::new();
     for (code, first) in CODES.into_iter().zip((0..).step_by(100)) {
         // Three buckets.
@@ -158,16 +147,10 @@ async fn all_statements_of_a_command_whose_answer_is_lost_are_in_doubt() {
             .map(|item| numbered.append(item).into_future());
         let answers = join_all(appends).await;
         shard.answer_again().await;
-        let stored = stored(&db, "numbered", "items").await;
-        let stored = Vec::from_iter(
-            stored
-                .into_iter()
-                .filter(|n| (first..first + 35).contains(n)),
-        );
-        assert!(
-            stored.is_sorted_by(|one, other| one < other),
-            "{code}: {stored:?}"
-        );
+        let mut stored = stored(&db, "numbered", "items").await;
+        stored.retain(|n| (first..first + 35).contains(n));
+        let is_once = stored.is_sorted_by(|one, other| one < other);
+        assert!(is_once, "{code}: {stored:?}");
         for (item, answer) in items[1..].iter().zip(answers) {
             let is_stored = stored.contains(&item.n);
             match answer {

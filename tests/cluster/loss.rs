@@ -5,7 +5,7 @@ use bucket_runtime::{
     Bucket,
     mongodb::bson::{Document, doc},
 };
-use futures_util::future::join_all;
+use futures_util::future::try_join_all;
 
 use crate::support::{Numbered, Timed, database, stored, timed};
 
@@ -14,33 +14,24 @@ use crate::support::{Numbered, Timed, database, stored, timed};
 async fn what_is_acknowledged_is_stored_though_the_driver_has_used_the_sessions() {
     for writes in [1, 2, 7] {
         let db = database("loss").await;
-        Timed::create_collection(&db)
-            .sharded_hashed()
-            .await
-            .unwrap();
+        let created = Timed::create_collection(&db).sharded_hashed();
+        created.await.unwrap();
         let plain = db.collection::<Document>("plain");
         for first in 0..writes {
             let inserts = (0..40).map(|n| plain.insert_one(doc! { "_id": first * 40 + n }));
-            for inserted in join_all(inserts.map(IntoFuture::into_future)).await {
-                inserted.unwrap();
-            }
+            let inserts = inserts.map(IntoFuture::into_future);
+            try_join_all(inserts).await.unwrap();
         }
         let timed_ = Timed::buckets(&db).await.unwrap();
         let numbered = Numbered::buckets(&db).await.unwrap();
         for keys in [1, 7, 60] {
-            let items = Vec::from_iter((0..60).map(|n| timed(n % keys, keys * 1000 + n)));
-            let appends = items.iter().map(|item| timed_.append(item).into_future());
-            for appended in join_all(appends).await {
-                appended.unwrap();
-            }
-            let items = Vec::from_iter((0..60).map(|n| Numbered {
-                k: n % keys,
-                n: keys * 1000 + n,
-            }));
-            let appends = items.iter().map(|item| numbered.append(item).into_future());
-            for appended in join_all(appends).await {
-                appended.unwrap();
-            }
+            let items = (0..60).map(|n| (n % keys, keys * 1000 + n));
+            let of_time = Vec::from_iter(items.clone().map(|(k, n)| timed(k, n)));
+            let appends = of_time.iter().map(|it| timed_.append(it).into_future());
+            try_join_all(appends).await.unwrap();
+            let of_number = Vec::from_iter(items.map(|(k, n)| Numbered { k, n }));
+            let appends = of_number.iter().map(|it| numbered.append(it).into_future());
+            try_join_all(appends).await.unwrap();
         }
         let all = [1, 7, 60].map(|keys| (keys * 1000)..(keys * 1000 + 60));
         let all = Vec::from_iter(all.into_iter().flatten());

@@ -3,10 +3,21 @@
 use bucket_ops::{Ops, ProblemKind};
 use bucket_runtime::{
     Bucket, Outlier,
-    mongodb::bson::{DateTime, doc},
+    mongodb::{
+        Database,
+        bson::{DateTime, Document, doc},
+    },
 };
 
-use crate::support::{Book, Timed, database, documents_on_shards, on_shards, timed};
+use crate::support::{Book, Timed, database, documents_on_shards, on_shards, sharded, timed};
+
+/// Shards a collection as an operator would.
+async fn shard(db: &Database, collection: &str, key: Document) {
+    let namespace = format!("{}.{collection}", db.name());
+    let command = doc! { "shardCollection": namespace, "key": key };
+    let admin = db.client().database("admin");
+    admin.run_command(command).await.unwrap();
+}
 
 #[tokio::test]
 #[ignore = "needs a cluster: BUCKET_TESTKIT_SERVER=8.2-cluster cargo test --test cluster -- --include-ignored"]
@@ -18,12 +29,7 @@ async fn a_collection_that_is_sharded_by_other_fields_is_refused_with_its_shard_
         doc! { "n": 1 },
     ] {
         let db = database("wrong_key").await;
-        let shard = doc! { "shardCollection": format!("{}.timed", db.name()), "key": &key };
-        db.client()
-            .database("admin")
-            .run_command(shard)
-            .await
-            .unwrap();
+        shard(&db, "timed", key.clone()).await;
         let error = Timed::buckets(&db).await.unwrap_err();
         assert!(
             error.is_shard_key_conflict() && !error.is_maybe_stored(),
@@ -45,12 +51,7 @@ async fn a_collection_that_is_sharded_by_other_fields_is_refused_with_its_shard_
 #[ignore = "needs a cluster: BUCKET_TESTKIT_SERVER=8.2-cluster cargo test --test cluster -- --include-ignored"]
 async fn parents_that_are_not_sharded_by_their_id_are_refused() {
     let db = database("wrong_parents").await;
-    let shard = doc! { "shardCollection": format!("{}.books", db.name()), "key": { "title": 1 } };
-    db.client()
-        .database("admin")
-        .run_command(shard)
-        .await
-        .unwrap();
+    shard(&db, "books", doc! { "title": 1 }).await;
     let error = Book::outliers(&db).await.unwrap_err();
     assert!(error.is_shard_key_conflict(), "{error}");
 }
@@ -61,10 +62,8 @@ async fn parents_that_are_not_sharded_by_their_id_are_refused() {
 #[ignore = "needs a cluster: BUCKET_TESTKIT_SERVER=8.2-cluster cargo test --test cluster -- --include-ignored"]
 async fn a_shard_that_could_not_make_its_index_is_found_at_each_opening() {
     let db = database("unguarded").await;
-    Timed::create_collection(&db)
-        .sharded_hashed()
-        .await
-        .unwrap();
+    let created = Timed::create_collection(&db).sharded_hashed();
+    created.await.unwrap();
     let unguarded = db.collection("timed");
     for k in 0..20_i64 {
         let open = |n: i64| {
@@ -74,12 +73,8 @@ async fn a_shard_that_could_not_make_its_index_is_found_at_each_opening() {
         };
         unguarded.insert_one(open(1)).await.unwrap();
     }
-    assert!(
-        documents_on_shards(&db, "timed")
-            .await
-            .iter()
-            .all(|count| *count > 0)
-    );
+    let here = documents_on_shards(&db, "timed").await;
+    assert!(here.iter().all(|count| *count > 0), "{here:?}");
     // Only on one shard.
     let second = doc! { "_id": "7_0000000000002", "k": 7_i64, "count": 0, "items": [] };
     unguarded.insert_one(second).await.unwrap();
@@ -88,9 +83,9 @@ async fn a_shard_that_could_not_make_its_index_is_found_at_each_opening() {
         assert!(error.is_several_open(), "{error}");
     }
     let left = Ops::<Timed>::of(&db).repair().await.unwrap().left;
+    let mut kinds = left.iter().map(|left| &left.kind);
     assert!(
-        left.iter()
-            .all(|left| left.kind == ProblemKind::MissingIndex),
+        kinds.all(|kind| *kind == ProblemKind::MissingIndex),
         "{left:?}"
     );
     let trades = Timed::buckets(&db).await.unwrap();
@@ -104,16 +99,9 @@ async fn a_shard_that_could_not_make_its_index_is_found_at_each_opening() {
 #[tokio::test]
 #[ignore = "needs a cluster: BUCKET_TESTKIT_SERVER=8.2-cluster cargo test --test cluster -- --include-ignored"]
 async fn a_shard_that_has_lost_its_index_gets_it_back() {
-    let db = database("lost").await;
-    Timed::create_collection(&db)
-        .sharded_hashed()
-        .await
-        .unwrap();
-    let trades = Timed::buckets(&db).await.unwrap();
-    trades
-        .append_many((0..20).map(|k| timed(k, 1)))
-        .await
-        .unwrap();
+    let (db, trades) = sharded::<Timed>("lost").await;
+    let items = (0..20).map(|k| timed(k, 1));
+    trades.append_many(items).await.unwrap();
     for shard in on_shards(&db).await {
         let drop = doc! { "dropIndexes": "timed", "index": "bucket_open" };
         shard.run_command(drop).await.unwrap();

@@ -5,7 +5,7 @@ use bucket_runtime::{Outlier, mongodb::bson::doc};
 use futures_util::TryStreamExt;
 use tokio::task::JoinSet;
 
-use crate::support::{Book, database, documents, documents_on_shards};
+use crate::support::{Book, documents, documents_on_shards, sharded_parents};
 
 const WRITERS: i64 = 16;
 const EACH: i64 = 15;
@@ -14,20 +14,10 @@ const BOOKS: i64 = 6;
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "needs a cluster: BUCKET_TESTKIT_SERVER=8.2-cluster cargo test --test cluster -- --include-ignored"]
 async fn racing_pushes_to_parents_and_extras_on_several_shards() {
-    let db = database("outlier_race").await;
-    Book::create_collections(&db)
-        .sharded_hashed()
-        .await
-        .unwrap();
-    let books = Book::outliers(&db).await.unwrap();
+    let (db, books) = sharded_parents::<Book>("outlier_race").await;
     for id in 0..BOOKS {
-        books
-            .insert(&Book {
-                id,
-                buyers: Vec::new(),
-            })
-            .await
-            .unwrap();
+        let buyers = Vec::new();
+        books.insert(&Book { id, buyers }).await.unwrap();
     }
     let mut tasks = JoinSet::new();
     for writer in 0..WRITERS {
@@ -53,16 +43,12 @@ async fn racing_pushes_to_parents_and_extras_on_several_shards() {
     all.sort_unstable();
     assert_eq!(all, Vec::from_iter(0..WRITERS * EACH));
     for parent in documents(&db, "books").await {
-        assert!(
-            parent.get_array("buyers").unwrap().len() <= 5,
-            "O2: {parent}"
-        );
+        let own = parent.get_array("buyers").unwrap();
+        assert!(own.len() <= 5, "O2: {parent}");
         assert_eq!(parent.get_bool("has_extras"), Ok(true), "O3: {parent}");
     }
-    assert_eq!(
-        OutlierOps::<Book>::of(&db).verify().await.unwrap().problems,
-        []
-    );
+    let verified = OutlierOps::<Book>::of(&db).verify().await.unwrap();
+    assert_eq!(verified.problems, []);
     let extras = documents_on_shards(&db, "extra_books").await;
     assert!(extras.iter().all(|pages| *pages > 0), "{extras:?}");
 }
@@ -70,11 +56,7 @@ async fn racing_pushes_to_parents_and_extras_on_several_shards() {
 #[tokio::test]
 #[ignore = "needs a cluster: BUCKET_TESTKIT_SERVER=8.2-cluster cargo test --test cluster -- --include-ignored"]
 async fn parents_that_are_too_large_are_split_across_shards() {
-    let db = database("outlier_split").await;
-    Book::create_collections(&db)
-        .sharded_hashed()
-        .await
-        .unwrap();
+    let (db, books) = sharded_parents::<Book>("outlier_split").await;
     let plain = db.collection("books");
     for id in 0..10_i64 {
         // The validator refuses a parent this long, as it should; this one is older than the validator.
@@ -82,7 +64,6 @@ async fn parents_that_are_too_large_are_split_across_shards() {
         let insert = plain.insert_one(book).bypass_document_validation(true);
         insert.await.unwrap();
     }
-    let books = Book::outliers(&db).await.unwrap();
     assert_eq!(OutlierOps::<Book>::of(&db).repair().await.unwrap().left, []);
     for id in 0..10 {
         let items: Vec<i64> = books.items(&id).await.unwrap().try_collect().await.unwrap();
@@ -91,8 +72,6 @@ async fn parents_that_are_too_large_are_split_across_shards() {
         let three = Book::FIELDS.buyers.item().eq(3);
         assert_eq!(books.remove_items(&id, three).await.unwrap(), 1);
     }
-    assert_eq!(
-        OutlierOps::<Book>::of(&db).verify().await.unwrap().problems,
-        []
-    );
+    let verified = OutlierOps::<Book>::of(&db).verify().await.unwrap();
+    assert_eq!(verified.problems, []);
 }

@@ -1,11 +1,8 @@
 //! How a load of many keys spreads over two shards.
 
-use bucket_runtime::{
-    Bucket,
-    mongodb::bson::{Bson, Document, doc},
-};
+use bucket_runtime::mongodb::bson::{Bson, Document, doc};
 
-use crate::support::{Timed, cluster, database, documents_on_shards, timed};
+use crate::support::{Timed, cluster, documents_on_shards, sharded, timed};
 
 const KEYS: i64 = 2000;
 
@@ -24,12 +21,7 @@ async fn updates(shard: &bucket_testkit::ReplicaSet) -> i64 {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "needs a cluster: BUCKET_TESTKIT_SERVER=8.2-cluster cargo test --test cluster -- --include-ignored"]
 async fn hashed_keys_spread_evenly() {
-    let db = database("spread").await;
-    Timed::create_collection(&db)
-        .sharded_hashed()
-        .await
-        .unwrap();
-    let trades = Timed::buckets(&db).await.unwrap();
+    let (db, trades) = sharded::<Timed>("spread").await;
     let shards = cluster().await.shards();
     let mut before = Vec::new();
     for shard in shards {

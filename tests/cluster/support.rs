@@ -4,7 +4,7 @@ use bucket_runtime::mongodb::{
     Client, Database,
     bson::{Bson, DateTime, Document, doc},
 };
-use bucket_runtime::{Bucket, Outlier};
+use bucket_runtime::{Bucket, Buckets, Outlier, Outliers};
 use bucket_testkit::{Cluster, Server};
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
@@ -75,6 +75,26 @@ pub(crate) async fn database(test: &str) -> Database {
     db
 }
 
+/// An empty database with a collection that is sharded by the first key field, hashed.
+pub(crate) async fn sharded<T: Bucket>(test: &str) -> (Database, Buckets<T>) {
+    let db = database(test).await;
+    let buckets = sharded_in(&db).await;
+    (db, buckets)
+}
+
+pub(crate) async fn sharded_in<T: Bucket>(db: &Database) -> Buckets<T> {
+    T::create_collection(db).sharded_hashed().await.unwrap();
+    T::buckets(db).await.unwrap()
+}
+
+/// An empty database with parents and extras that are sharded by the parents' id, hashed.
+pub(crate) async fn sharded_parents<T: Outlier>(test: &str) -> (Database, Outliers<T>) {
+    let db = database(test).await;
+    T::create_collections(&db).sharded_hashed().await.unwrap();
+    let parents = T::outliers(&db).await.unwrap();
+    (db, parents)
+}
+
 /// A database on each shard, bypassing the `mongos`.
 pub(crate) async fn on_shards(db: &Database) -> Vec<Database> {
     let mut on_shards = Vec::new();
@@ -104,16 +124,11 @@ pub(crate) async fn documents(db: &Database, collection: &str) -> Vec<Document> 
 pub(crate) async fn stored(db: &Database, collection: &str, array: &str) -> Vec<i64> {
     let mut stored = Vec::new();
     for document in documents(db, collection).await {
-        stored.extend(
-            document
-                .get_array(array)
-                .unwrap()
-                .iter()
-                .map(|item| match item {
-                    Bson::Document(item) => item.get_i64("n").unwrap(),
-                    item => item.as_i64().unwrap(),
-                }),
-        );
+        let items = document.get_array(array).unwrap().iter();
+        stored.extend(items.map(|item| match item {
+            Bson::Document(item) => item.get_i64("n").unwrap(),
+            item => item.as_i64().unwrap(),
+        }));
     }
     stored.sort_unstable();
     stored

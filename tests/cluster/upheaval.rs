@@ -18,7 +18,7 @@ use bucket_testkit::Cluster;
 use futures_util::future::join_all;
 use tokio::task::JoinSet;
 
-use crate::support::{Book, Timed, stored, timed};
+use crate::support::{Book, Timed, sharded_in, stored, timed};
 
 const WRITERS: i64 = 16;
 const KEYS: i64 = 40;
@@ -33,19 +33,18 @@ struct Handles {
     books: Outliers<Book>,
 }
 
-/// The answers to writers: by number, for both collections.
+/// The answers to writers that are not in doubt: by number, for both collections.
 #[derive(Default)]
 struct Told {
     acknowledged: Vec<i64>,
     refused: Vec<i64>,
-    in_doubt: Vec<i64>,
 }
 
 impl Told {
     fn note(&mut self, n: i64, failed: Option<&bucket_runtime::Error>) {
         match failed {
             None => self.acknowledged.push(n),
-            Some(error) if error.is_maybe_stored() => self.in_doubt.push(n),
+            Some(error) if error.is_maybe_stored() => {}
             Some(_) => self.refused.push(n),
         }
     }
@@ -122,12 +121,8 @@ async fn nothing_that_is_stored_is_denied_while_the_cluster_is_resharded_and_cha
     let soon = doc! { "setParameter": 1, "reshardingMinimumOperationDurationMillis": 0 };
     config.run_command(soon).await.unwrap();
     let db = own.database("upheaval").await.unwrap();
-    Timed::create_collection(&db)
-        .sharded_hashed()
-        .await
-        .unwrap();
     let on = Handles {
-        combined: Timed::buckets(&db).await.unwrap(),
+        combined: sharded_in(&db).await,
         alone: Timed::buckets(&db).combine(false).await.unwrap(),
         books: Book::outliers(&db).await.unwrap(),
     };
@@ -136,10 +131,7 @@ async fn nothing_that_is_stored_is_denied_while_the_cluster_is_resharded_and_cha
         on.books.insert(&Book { id, buyers }).await.unwrap();
     }
 
-    let (next, end) = (
-        Arc::new(AtomicI64::new(0)),
-        Arc::new(AtomicBool::new(false)),
-    );
+    let (next, end) = (Arc::<AtomicI64>::default(), Arc::<AtomicBool>::default());
     let mut writers = JoinSet::new();
     for writer in 0..WRITERS {
         let (next, end) = (Arc::clone(&next), Arc::clone(&end));
@@ -156,24 +148,12 @@ async fn nothing_that_is_stored_is_denied_while_the_cluster_is_resharded_and_cha
     let stored: HashSet<_> = items.into_iter().chain(buyers).collect();
     assert_eq!(stored.len(), all, "stored twice");
     for (way, told) in told {
-        let Told {
-            acknowledged,
-            refused,
-            in_doubt,
-        } = told;
-        let (kept, denied) = (acknowledged.len(), refused.len());
-        println!(
-            "way {way}: {kept} acknowledged, {denied} refused, {} in doubt",
-            in_doubt.len()
-        );
-        let lies: Vec<_> = refused.iter().filter(|n| stored.contains(n)).collect();
-        assert!(lies.is_empty(), "way {way}: {lies:?} are stored");
-        let lost = acknowledged.iter().find(|n| !stored.contains(n));
+        let mut lies = told.refused.iter().filter(|n| stored.contains(n));
+        assert_eq!(lies.next(), None, "way {way}: refused, and stored");
+        let lost = told.acknowledged.iter().find(|n| !stored.contains(n));
         assert_eq!(lost, None, "way {way}: acknowledged");
     }
     assert_eq!(Ops::<Timed>::of(&db).verify().await.unwrap().problems, []);
-    assert_eq!(
-        OutlierOps::<Book>::of(&db).verify().await.unwrap().problems,
-        []
-    );
+    let verified = OutlierOps::<Book>::of(&db).verify().await.unwrap();
+    assert_eq!(verified.problems, []);
 }

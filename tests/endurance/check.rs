@@ -73,28 +73,27 @@ impl Verdict {
         }
         verdict.doubled = times.values().filter(|times| **times > 1).count();
         let doubled = times.iter().find(|(_, times)| **times > 1);
-        verdict.require(doubled.is_none(), "G1: stored once", || {
-            format!("{doubled:?}")
-        });
+        let example = || format!("{doubled:?}");
+        verdict.require(doubled.is_none(), "G1: stored once", example);
         for added in history.added() {
             let is_stored = times.contains_key(&(added.key, added.n));
+            let example = || format!("{added:?}");
             match added.answer {
                 Answer::Acknowledged if !is_stored => {
                     verdict.lost += 1;
-                    verdict.require(false, "G1: acknowledged is stored", || format!("{added:?}"));
+                    verdict.require(false, "G1: acknowledged is stored", example);
                 }
-                Answer::Refused => verdict.require(!is_stored, "G1: refused is not stored", || {
-                    format!("{added:?}")
-                }),
+                Answer::Refused => {
+                    verdict.require(!is_stored, "G1: refused is not stored", example);
+                }
                 Answer::InDoubt => verdict.arrived += usize::from(is_stored),
                 Answer::Acknowledged => {}
             }
         }
         let asked: BTreeSet<_> = history.added().map(|added| (added.key, added.n)).collect();
         let unasked = times.keys().find(|item| !asked.contains(item));
-        verdict.require(unasked.is_none(), "G4: under its own key", || {
-            format!("{unasked:?}")
-        });
+        let example = || format!("{unasked:?}");
+        verdict.require(unasked.is_none(), "G4: under its own key", example);
         verdict
     }
 

@@ -3,14 +3,13 @@
 
 use std::time::Duration;
 
-use bucket_runtime::mongodb::{Client, Database};
-
 use crate::{
     Deployment, Result,
     check::Verdict,
     faults::{Fault, Target, strike},
     machines::Machines,
-    workload::{Setup, Workload},
+    setup::Setup,
+    workload::Workload,
 };
 
 /// The database that the writers write to.
@@ -48,13 +47,8 @@ async fn run(
     calm: Duration,
     pace: Duration,
 ) -> Result<Vec<(String, Verdict)>> {
-    let setup = Setup {
-        dbs: databases(machines).await?,
-        is_sharded: machines.is_sharded(),
-        pace,
-    };
-    let mut workloads = Workload::prepare_all(&setup).await?;
-    workloads.iter_mut().for_each(Workload::start);
+    let setup = Setup::new(machines, pace).await?;
+    let workloads = Workload::start_all(&setup).await?;
     strike(machines, next, calm).await?;
     workloads.iter().for_each(Workload::end);
     let mut verdicts = Vec::new();
@@ -65,17 +59,6 @@ async fn run(
         verdicts.push((name, verdict));
     }
     Ok(verdicts)
-}
-
-/// The database through a client that waits for a new primary, and through one that gives up soon.
-pub(crate) async fn databases(machines: &Machines) -> Result<Vec<Database>> {
-    let mut dbs = Vec::new();
-    for patience in [Duration::from_secs(30), Duration::from_millis(300)] {
-        let mut options = machines.options().await?;
-        options.server_selection_timeout = Some(patience);
-        dbs.push(Client::with_options(options)?.database(DATABASE));
-    }
-    Ok(dbs)
 }
 
 #[cfg(test)]

@@ -1,9 +1,6 @@
 //! The faults that strike a process on which the writers depend.
 
-use std::{
-    fmt,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use bucket_runtime::mongodb::{
     Database,
@@ -186,12 +183,8 @@ pub(crate) async fn strike(
         sleep(calm).await;
         let at = begin.elapsed();
         fault.befall(target, machines).await?;
-        let took = begin.elapsed() - at;
-        println!(
-            "{:6.1} s  {target} {fault}, {:.1} s",
-            at.as_secs_f64(),
-            took.as_secs_f64()
-        );
+        let [at, took] = [at, begin.elapsed() - at].map(|time| time.as_secs_f64());
+        println!("{at:6.1} s  {target:?} {fault:?}, {took:.1} s");
     }
     sleep(calm).await;
     Ok(())
@@ -218,31 +211,4 @@ async fn kill_operations(admin: &Database) -> Result<()> {
         }
     }
     Ok(())
-}
-
-impl fmt::Display for Target {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Primary(set) => write!(f, "primary {set}"),
-            Self::Mongos(nth) => write!(f, "mongos {nth}"),
-        }
-    }
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::StepDown => "stepped down",
-            Self::Kill => "killed",
-            Self::Stop => "stopped for longer than an election takes",
-            Self::Cut => "cut off again and again",
-            Self::KillOperations => "has its operations killed",
-            Self::Hold => "out of reach for longer than an election takes",
-            Self::FullDisk => "has a full disk",
-            Self::Restart => "restarted after its other members",
-            Self::Compact => "compacts",
-            Self::BuildIndexes => "beside builds of indexes",
-            Self::MoveChunk => "moves a chunk",
-        })
-    }
 }

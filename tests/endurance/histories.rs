@@ -5,7 +5,7 @@
 
 mod client;
 mod collection;
-mod list;
+pub(crate) mod list;
 mod of_buckets;
 mod of_parents;
 mod session;
@@ -18,9 +18,10 @@ use rand::{Rng, SeedableRng, rngs::StdRng};
 use self::collection::{Collection, Findings};
 use crate::{
     Deployment, Result,
-    failover::{CALM, databases},
+    failover::CALM,
     faults::{Fault, Target, strike},
     machines::Machines,
+    setup::Setup,
 };
 
 /// How long a client pauses after a call, on average.
@@ -43,10 +44,10 @@ pub(crate) async fn run_for(minutes: u64, deployment: Deployment, seed: Option<u
         let mut rng = StdRng::seed_from_u64(seed);
         let faults = |at| Fault::any(&targets, &mut rng).filter(|_| at < end);
         let findings = run(&machines, seed, faults, CALM[1]).await?;
-        println!("seed {seed}: {findings}");
+        println!("seed {seed}: {findings:?}");
         all.add(&findings);
     }
-    println!("all: {all}");
+    println!("all: {all:?}");
     match all.wrong() {
         0 => Ok(()),
         _ => Err("a rule is broken".into()),
@@ -60,19 +61,18 @@ async fn run(
     next: impl FnMut(Duration) -> Option<(Target, Fault)>,
     calm: Duration,
 ) -> Result<Findings> {
-    let dbs = databases(machines).await?;
-    let is_sharded = machines.is_sharded();
-    let collections = Collection::start_all(&dbs, is_sharded, seed, PACE).await?;
+    let setup = Setup::new(machines, PACE).await?;
+    let collections = Collection::start_all(&setup, seed).await?;
     strike(machines, next, calm).await?;
     collections.iter().for_each(Collection::end);
     let mut all = Findings::default();
     for collection in collections {
         let name = collection.name();
         let findings = collection.findings().await?;
-        println!("{name}: {findings}");
+        println!("{name}: {findings:?}");
         all.add(&findings);
     }
-    dbs[0].drop().await?;
+    setup.dbs[0].drop().await?;
     Ok(all)
 }
 
@@ -87,8 +87,8 @@ mod tests {
         let faults = [Fault::Cut, Fault::Kill, Fault::Hold];
         let mut faults = faults.into_iter().map(|fault| (primary, fault));
         let findings = run(&machines, 1, |_| faults.next(), CALM[0]).await?;
-        assert!(findings.operations > 0, "{findings}");
-        assert_eq!(findings.wrong(), 0, "{findings}");
+        assert!(findings.operations > 0, "{findings:?}");
+        assert_eq!(findings.wrong(), 0, "{findings:?}");
         Ok(())
     }
 }

@@ -105,59 +105,38 @@ marks! {
     UniqueNumbered("{k}_{#}", Moment::Number, unique)
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
-#[outlier(
-    collection = "books",
-    extras = "extra_books",
-    reference = "book_id",
-    threshold = THRESHOLD,
-    extras_capacity = EXTRAS_CAPACITY
-)]
-pub(crate) struct Book {
-    #[serde(rename = "_id")]
-    pub(crate) id: i64,
-    #[outlier(items)]
-    pub(crate) buyers: Vec<i64>,
-}
-
-/// A parent that keeps the number of its items.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
-#[outlier(
-    collection = "counted_books",
-    extras = "extra_counted_books",
-    reference = "book_id",
-    threshold = THRESHOLD,
-    extras_capacity = EXTRAS_CAPACITY
-)]
-pub(crate) struct CountedBook {
-    #[serde(rename = "_id")]
-    pub(crate) id: i64,
-    #[outlier(items)]
-    pub(crate) buyers: Vec<i64>,
-    #[outlier(total)]
-    pub(crate) sold: i64,
-}
-
 /// A parent of numbers.
 pub(crate) trait Numbers: for<'k> Outlier<Id = i64, Item = i64> + Unpin {
     fn empty(id: i64) -> Self;
 }
 
-impl Numbers for Book {
-    fn empty(id: i64) -> Self {
-        Self {
-            id,
-            buyers: Vec::new(),
+macro_rules! parents {
+    ($($name:ident($($total:ident)?))+) => {$(
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
+        #[outlier(
+            collection = "books", extras = "extra_books", reference = "book_id",
+            threshold = THRESHOLD, extras_capacity = EXTRAS_CAPACITY,
+        )]
+        pub(crate) struct $name {
+            #[serde(rename = "_id")]
+            pub(crate) id: i64,
+            #[outlier(items)]
+            pub(crate) buyers: Vec<i64>,
+            $(
+                #[outlier(total)]
+                $total: i64,
+            )?
         }
-    }
+
+        impl Numbers for $name {
+            fn empty(id: i64) -> Self {
+                Self { id, buyers: Vec::new(), $($total: 0)? }
+            }
+        }
+    )+};
 }
 
-impl Numbers for CountedBook {
-    fn empty(id: i64) -> Self {
-        Self {
-            id,
-            buyers: Vec::new(),
-            sold: 0,
-        }
-    }
+parents! {
+    Book()
+    CountedBook(sold)
 }

@@ -73,21 +73,15 @@ impl<T: Mark> Keeper<T> {
     async fn append_many(&mut self, nth: usize) -> Result<()> {
         let (k, numbers) = (self.key(nth), self.numbers(60));
         let marks = numbers.clone().map(|n| T::new(k, n));
-        self.buckets
-            .append_many(marks)
-            .await
-            .map_err(bucket_runtime::Error::from)?;
+        let appended = self.buckets.append_many(marks).await;
+        appended.map_err(bucket_runtime::Error::from)?;
         self.kept[nth].extend(numbers);
         Ok(())
     }
 
     async fn read_items(&mut self, nth: usize) -> Result<()> {
-        let items: Vec<T> = self
-            .buckets
-            .items(&self.key(nth))
-            .await?
-            .try_collect()
-            .await?;
+        let items = self.buckets.items(&self.key(nth)).await?;
+        let items: Vec<T> = items.try_collect().await?;
         self.compare(nth, &items)
     }
 
@@ -122,15 +116,11 @@ impl<T: Mark> Keeper<T> {
     }
 
     fn compare(&self, nth: usize, items: &[T]) -> Result<()> {
+        let (key, kept) = (self.key(nth), &self.kept[nth]);
         let read: Vec<_> = items.iter().map(T::n).collect();
-        match read == self.kept[nth] {
+        match read == *kept {
             true => Ok(()),
-            false => Err(format!(
-                "key {}: {read:?} instead of {:?}",
-                self.key(nth),
-                self.kept[nth]
-            )
-            .into()),
+            false => Err(format!("key {key}: {read:?} instead of {kept:?}").into()),
         }
     }
 }

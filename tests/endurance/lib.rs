@@ -27,6 +27,7 @@ mod machines;
 mod migrate;
 mod network;
 mod operators;
+mod setup;
 mod soak;
 mod stored;
 mod told;

@@ -62,9 +62,9 @@ impl Load {
         self.calls.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A line about the work done so far.
-    pub(crate) fn done(&self) -> String {
-        format!("{} calls", self.calls.load(Ordering::Relaxed))
+    /// How many calls were made so far.
+    pub(crate) fn calls(&self) -> i64 {
+        self.calls.load(Ordering::Relaxed)
     }
 
     /// Records what a writer was told about items that it sent in one call.
@@ -83,12 +83,6 @@ impl Load {
             self.log.record(writer, key, begin, Call::Add(items));
         }
     }
-}
-
-/// The answer to a call, or `None` if the call was dropped, as some are.
-pub(crate) async fn maybe_dropped<C: IntoFuture>(call: C) -> Option<C::Output> {
-    let patience = patience(&mut rand::rng());
-    within(patience, call).await
 }
 
 /// How long a client waits for an answer before it drops a call; mostly for as long as it takes.

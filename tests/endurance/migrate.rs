@@ -7,10 +7,9 @@ use bucket_runtime::{
     Bucket, Outlier,
     mongodb::{
         Database,
-        bson::{DateTime, doc},
+        bson::{DateTime, Document, doc},
     },
 };
-use serde::{Deserialize, Serialize};
 
 use crate::{
     Result,
@@ -21,16 +20,6 @@ use crate::{
 /// How many documents are moved at once, and how many keys they have.
 const DOCUMENTS: i64 = 1000;
 const KEYS: i64 = 30;
-
-/// An item as a document of its own.
-#[derive(Serialize, Deserialize)]
-struct Flat {
-    _id: i64,
-    k: i64,
-    at: DateTime,
-    n: i64,
-    value: i64,
-}
 
 pub(crate) async fn run(db: Database, load: Arc<Load>) -> Result<()> {
     while load.goes_on().await {
@@ -43,19 +32,13 @@ pub(crate) async fn run(db: Database, load: Arc<Load>) -> Result<()> {
 }
 
 async fn import_flat(db: &Database) -> Result<()> {
-    let flat = db.collection::<Flat>("flat");
+    let flat = db.collection::<Document>("flat");
     let grouped = db.collection::<Numbered>("grouped");
     flat.drop().await?;
     grouped.drop().await?;
     let at = DateTime::from_millis(0);
-    flat.insert_many((0..DOCUMENTS).map(|n| Flat {
-        _id: n,
-        k: n % KEYS,
-        at,
-        n,
-        value: n,
-    }))
-    .await?;
+    let item = |n: i64| doc! { "_id": n, "k": n % KEYS, "at": at, "n": n, "value": n };
+    flat.insert_many((0..DOCUMENTS).map(item)).await?;
     let buckets = Numbered::buckets_in(grouped).await?;
     let moved = Ops::<Numbered>::in_collection(buckets.collection().clone())
         .import_flat(&flat)
@@ -82,10 +65,8 @@ async fn split(db: &Database) -> Result<()> {
     parents.insert_one(&book).await?;
     let books = Book::outliers_in(parents, db.collection("extra_books")).await?;
     OutlierOps::<Book>::of(db).repair().await?;
-    let parent = books
-        .get(&7)
-        .await?
-        .map(|parent| parent.document.buyers.len());
+    let parent = books.get(&7).await?;
+    let parent = parent.map(|parent| parent.document.buyers.len());
     let all = books.get_all(&7).await?.map(|book| book.buyers);
     books.delete(&7).await?;
     match parent == Some(THRESHOLD) && all.as_ref() == Some(&book.buyers) {

@@ -2,6 +2,7 @@
 //! watched.
 
 use std::{
+    iter,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -48,18 +49,15 @@ async fn run(lines: usize, every: Duration, pace: Duration) -> Result<()> {
             return ended?;
         }
         let usage = Usage::now(&db).await?;
-        println!(
-            "{:6.1} min  {}, {usage}",
-            begin.elapsed().as_secs_f64() / 60.0,
-            load.done()
-        );
+        let (minutes, calls) = (begin.elapsed().as_secs_f64() / 60.0, load.calls());
+        println!("{minutes:6.1} min  {calls} calls, {usage:?}");
         usages.push(usage);
     }
     load.end();
     while let Some(ended) = tasks.join_next().await {
         ended??;
     }
-    println!("all: {}", load.done());
+    println!("all: {} calls", load.calls());
     bounded(&usages)
 }
 
@@ -86,12 +84,13 @@ fn bounded(usages: &[Usage]) -> Result<()> {
     if first.is_empty() {
         return Ok(());
     }
-    let most = |half: &[Usage], of: fn(&Usage) -> f64| half.iter().map(of).fold(0.0, f64::max);
-    for (what, of) in [
-        ("memory", (|usage| usage.client_mb) as fn(&Usage) -> f64),
-        ("connections", |usage| usage.connections as f64),
-    ] {
-        let (before, after) = (most(first, of), most(second, of));
+    let most = |half: &[Usage]| {
+        let memory = half.iter().map(|usage| usage.memory).fold(0.0, f64::max);
+        let connections = half.iter().map(|usage| usage.connections).max();
+        [memory, connections.unwrap_or_default() as f64]
+    };
+    let grown = iter::zip(most(first), most(second));
+    for (what, (before, after)) in iter::zip(["memory", "connections"], grown) {
         if after > before * GROWTH {
             return Err(format!("{what} grew from {before} to {after}").into());
         }
@@ -110,10 +109,9 @@ mod tests {
 
     #[test]
     fn what_grows_is_noticed() {
-        let usage = |client_mb, connections| Usage {
-            client_mb,
+        let usage = |memory, connections| Usage {
+            memory,
             connections,
-            server_mb: 0,
         };
         let steady = [9.0, 40.0, 42.0, 41.0, 43.0].map(|mb| usage(mb, 10));
         assert!(bounded(&steady).is_ok());

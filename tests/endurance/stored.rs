@@ -6,7 +6,7 @@ use bucket_runtime::{
     BucketSpec, OutlierSpec,
     mongodb::{
         Collection, Database,
-        bson::{Bson, DateTime, Document, doc},
+        bson::{Bson, Document, doc},
         error::Error,
         options::{ReadConcern, ReadPreference, SelectionCriteria},
     },
@@ -43,13 +43,11 @@ pub(crate) struct StoredParent {
 impl StoredBucket {
     pub(crate) fn of(bucket: &Document, spec: &BucketSpec) -> Self {
         let array = bucket.get_array(spec.items).unwrap();
+        let window = bucket.get_datetime(spec.window).ok();
         Self {
             id: bucket.get_str("_id").unwrap().to_owned(),
             key: number(bucket.get(spec.key[0].name)),
-            window: bucket
-                .get_datetime(spec.window)
-                .ok()
-                .map(|at| at.timestamp_millis()),
+            window: window.map(|at| at.timestamp_millis()),
             count: number(bucket.get(spec.count)),
             sealed: bucket.contains_key("sealed"),
             items: array.iter().map(StoredItem::of).collect(),
@@ -75,12 +73,10 @@ impl StoredItem {
             let n = number(Some(item));
             return Self { n, at: 0 };
         };
-        let at = item
-            .get_datetime("at")
-            .map(|at: &DateTime| at.timestamp_millis());
+        let at = item.get_datetime("at").ok();
         Self {
             n: number(item.get("n")),
-            at: at.unwrap_or(0),
+            at: at.map_or(0, |at| at.timestamp_millis()),
         }
     }
 }
@@ -121,7 +117,7 @@ async fn documents(collection: Collection<Document>) -> Result<Vec<Document>, Er
     found.try_collect().await
 }
 
-fn number(value: Option<&Bson>) -> i64 {
+pub(crate) fn number(value: Option<&Bson>) -> i64 {
     match value {
         Some(Bson::Int32(int)) => (*int).into(),
         Some(Bson::Int64(int)) => *int,

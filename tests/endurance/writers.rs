@@ -1,94 +1,74 @@
-//! Writers: each makes one call after another until the load ends, and records what it was told.
+//! Writers: each makes one call after another until the load ends, and records the answers. One that repeats sends its
+//! items again until all are acknowledged.
 
 use std::{iter, sync::Arc};
 
-use bucket_runtime::{Buckets, Outliers};
+use bucket_runtime::Buckets;
 
 use crate::{
-    history::Answer::Acknowledged,
-    items::{Book, Mark},
-    load::{Load, maybe_dropped},
-    told::{told, told_of_appended, told_of_pushed},
+    histories::list::List,
+    history::{
+        Answer::{self, Acknowledged},
+        Call, Item,
+    },
+    items::Mark,
+    load::{Load, patience, within},
+    told::told_of_appended,
 };
 
 /// The number of items of a bulk call.
-const BULK: usize = 12;
+pub(crate) const BULK: usize = 12;
 
-/// Appends one item at a time.
-pub(crate) async fn append<T: Mark>(buckets: Buckets<T>, writer: usize, load: Arc<Load>) {
+/// Adds so many items at a time to one key or parent.
+pub(crate) async fn add<L: List>(
+    list: L,
+    writer: usize,
+    load: Arc<Load>,
+    count: usize,
+    repeats: bool,
+) {
     while load.goes_on().await {
-        let (k, n) = load.item(writer);
-        let (item, begin) = (T::new(k, n), load.log.now());
-        let appended = maybe_dropped(buckets.append(&item)).await;
-        load.note(writer, begin, [((k, n), told(appended.as_ref()))]);
+        let (key, first) = load.item(writer);
+        let others = (1..count).map(|_| load.log.number());
+        let numbers = iter::once(first).chain(others);
+        let items = Vec::from_iter(numbers.map(|n| Item { n, value: n }));
+        let begin = load.log.now();
+        let told = loop {
+            let patience = patience(&mut rand::rng());
+            let told = list.add(key, &items, patience).await;
+            if !repeats || are_stored(&told) {
+                break told;
+            }
+        };
+        let added = iter::zip(items, told).collect();
+        load.log.record(writer, key, begin, Call::Add(added));
     }
 }
 
-/// Appends one item at a time, and repeats each until it is acknowledged.
-pub(crate) async fn append_until_stored<T: Mark>(
+/// Appends many items of several keys at once.
+pub(crate) async fn append_many<T: Mark>(
     buckets: Buckets<T>,
     writer: usize,
     load: Arc<Load>,
-) {
-    while load.goes_on().await {
-        let (k, n) = load.item(writer);
-        let (item, begin) = (T::new(k, n), load.log.now());
-        while !matches!(maybe_dropped(buckets.append(&item)).await, Some(Ok(_))) {}
-        load.note(writer, begin, [((k, n), Acknowledged)]);
-    }
-}
-
-/// Appends many items at once, and repeats them all until the call succeeds.
-pub(crate) async fn append_many_until_stored<T: Mark>(
-    buckets: Buckets<T>,
-    writer: usize,
-    load: Arc<Load>,
+    repeats: bool,
 ) {
     while load.goes_on().await {
         let items: Vec<_> = (0..BULK).map(|_| load.item(writer)).collect();
-        let marks = || items.iter().map(|(k, n)| T::new(*k, *n));
         let begin = load.log.now();
-        while !matches!(
-            maybe_dropped(buckets.append_many(marks())).await,
-            Some(Ok(_))
-        ) {}
-        load.note(writer, begin, iter::zip(items, iter::repeat(Acknowledged)));
-    }
-}
-
-/// Appends many items at once.
-pub(crate) async fn append_many<T: Mark>(buckets: Buckets<T>, writer: usize, load: Arc<Load>) {
-    while load.goes_on().await {
-        let items: Vec<_> = (0..BULK).map(|_| load.item(writer)).collect();
-        let mut marks = items.iter().map(|(k, n)| T::new(*k, *n));
-        let begin = load.log.now();
-        let outcome = maybe_dropped(buckets.append_many(marks.by_ref())).await;
-        let taken = items.len() - marks.len();
-        let told = told_of_appended(outcome, items.len(), taken);
+        let told = loop {
+            let patience = patience(&mut rand::rng());
+            let mut marks = items.iter().map(|(k, n)| T::new(*k, *n));
+            let outcome = within(patience, buckets.append_many(marks.by_ref())).await;
+            let taken = items.len() - marks.len();
+            let told = told_of_appended(outcome, items.len(), taken);
+            if !repeats || are_stored(&told) {
+                break told;
+            }
+        };
         load.note(writer, begin, iter::zip(items, told));
     }
 }
 
-/// Pushes one value at a time.
-pub(crate) async fn push(books: Outliers<Book>, writer: usize, load: Arc<Load>) {
-    while load.goes_on().await {
-        let (id, n) = load.item(writer);
-        let begin = load.log.now();
-        let pushed = maybe_dropped(books.push(&id, n)).await;
-        load.note(writer, begin, [((id, n), told(pushed.as_ref()))]);
-    }
-}
-
-/// Pushes many values of one parent at once.
-pub(crate) async fn push_many(books: Outliers<Book>, writer: usize, load: Arc<Load>) {
-    while load.goes_on().await {
-        let (id, first) = load.item(writer);
-        let mut values = vec![first];
-        values.extend((1..BULK).map(|_| load.log.number()));
-        let begin = load.log.now();
-        let outcome = maybe_dropped(books.push_many(&id, values.clone())).await;
-        let told = told_of_pushed(outcome, values.len());
-        let of_parent = values.into_iter().map(|n| (id, n));
-        load.note(writer, begin, iter::zip(of_parent, told));
-    }
+fn are_stored(told: &[Answer]) -> bool {
+    told.iter().all(|told| *told == Acknowledged)
 }

@@ -15,16 +15,6 @@ use bucket_runtime::mongodb::{
 use bucket_testkit::Server;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::replay::names_of;
-
-/// The next step of a writer.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Next {
-    /// The writer sends this command.
-    Command(Document),
-    Over,
-}
-
 enum Told {
     Wants(Document),
     Answered,
@@ -42,16 +32,8 @@ pub(crate) struct Gate {
 pub(crate) struct Gated {
     told: UnboundedReceiver<Told>,
     pass: mpsc::Sender<()>,
-    pub(crate) next: Next,
-}
-
-impl Next {
-    pub(crate) fn name(&self) -> Vec<&'static str> {
-        match self {
-            Self::Command(command) => names_of(command),
-            Self::Over => Vec::new(),
-        }
-    }
+    /// The command that the writer sends next; `None` once it has ended.
+    pub(crate) next: Option<Document>,
 }
 
 impl Gate {
@@ -87,7 +69,7 @@ impl Gate {
             }
         }));
         let db = Client::with_options(options).unwrap().database(db);
-        let next = Next::Over;
+        let next = None;
         (db, gate, Gated { told, pass, next })
     }
 
@@ -105,9 +87,9 @@ impl Gated {
     pub(crate) async fn wait(&mut self) {
         self.next = loop {
             match self.told.recv().await {
-                Some(Told::Wants(command)) => break Next::Command(command),
+                Some(Told::Wants(command)) => break Some(command),
                 Some(Told::Answered) => {}
-                Some(Told::Over) | None => break Next::Over,
+                Some(Told::Over) | None => break None,
             }
         };
     }
@@ -124,15 +106,10 @@ impl Gated {
 /// that finds out a session's number.
 fn is_step(command: &Document) -> bool {
     let name = command.keys().next().map_or("", String::as_str);
-    let first = command
-        .get_array("updates")
-        .ok()
-        .and_then(|all| all.first());
-    let set = first.and_then(|update| update.as_document()?.get_document("u").ok());
-    let of_nothing = set.is_some_and(|set| {
-        set.get_document("$set")
-            .is_ok_and(|set| set.contains_key("_"))
-    });
+    let mut updates = command.get_array("updates").into_iter().flatten();
+    let update = (updates.next()).and_then(|first| first.as_document()?.get_document("u").ok());
+    let set = update.and_then(|update| update.get_document("$set").ok());
+    let of_nothing = set.is_some_and(|set| set.contains_key("_"));
     matches!(
         name,
         "find" | "aggregate" | "update" | "insert" | "delete" | "findAndModify"

@@ -13,7 +13,7 @@ use rand::{Rng, SeedableRng, rngs::StdRng};
 
 use crate::{
     cover::Cover,
-    gate::{Gate, Next},
+    gate::Gate,
     server::{Item, Statement},
     stored,
     system::{Config, System},
@@ -84,14 +84,6 @@ enum Orders {
 }
 
 impl Orders {
-    fn random() -> Self {
-        Self::Random(Box::new(StdRng::seed_from_u64(0)))
-    }
-
-    fn all(config: &Config) -> Self {
-        Self::All(Cover::new(config))
-    }
-
     /// Begins the order with this number; returns whether there is one.
     fn begin(&mut self, number: u64) -> bool {
         match self {
@@ -114,6 +106,10 @@ impl Orders {
             Self::All(cover) => cover.step(system),
         }
     }
+}
+
+fn random() -> Orders {
+    Orders::Random(Box::new(StdRng::seed_from_u64(0)))
 }
 
 /// Replays orders of a system's steps; `begin` starts one of the runtime's writers.
@@ -142,18 +138,15 @@ async fn replay<F>(
         }
         while let Some(n) = orders.next(&system) {
             let expected = system.command(n, config);
-            assert_eq!(
-                writers[n].next.name(),
-                names(&expected),
-                "writer {n}, order {number}"
-            );
+            let sent = writers[n].next.as_ref().map_or_else(Vec::new, names_of);
+            assert_eq!(sent, names(&expected), "writer {n}, order {number}");
             writers[n].let_through().await;
             system = system.after_command(n, config);
             let stored = stored::of_server(&db).await;
             let of_model = stored::of_model(&system);
             assert_eq!(stored, of_model, "order {number}, {expected:?}");
         }
-        assert!(writers.iter().all(|writer| writer.next == Next::Over));
+        assert!(writers.iter().all(|writer| writer.next.is_none()));
         for task in tasks {
             for (items, acknowledged) in task.await.unwrap() {
                 let all = items.iter().all(|item| system.is_acknowledged(*item));
@@ -184,7 +177,7 @@ fn names(statements: &[Statement]) -> Vec<&'static str> {
 }
 
 /// The model's name of a command that the runtime sends.
-pub(crate) fn names_of(command: &Document) -> Vec<&'static str> {
+fn names_of(command: &Document) -> Vec<&'static str> {
     let Ok(statements) = command.get_array("updates") else {
         return Vec::new();
     };
@@ -224,9 +217,8 @@ macro_rules! replays {
         $(
             #[tokio::test(flavor = "multi_thread", worker_threads = 6)]
             async fn $test() {
-                let writers = vec![appends(0, &[1; 4]), appends(1, &[1; 3]), appends(2, &[1; 3])];
-                let config = key_of(writers, $capacity, $by_time);
-                replay(stringify!($test), &config, Orders::random(), append::<$name>).await;
+                let config = key_of(three(), $capacity, $by_time);
+                replay(stringify!($test), &config, random(), append::<$name>).await;
             }
         )+
 
@@ -240,7 +232,8 @@ macro_rules! replays {
                     let writers = vec![appends(0, &[1; 3]), appends(1, &[1; 3])];
                     let config = key_of(writers, $capacity, $by_time);
                     let name = concat!("each_step_", stringify!($test));
-                    replay(name, &config, Orders::all(&config), append::<$name>).await;
+                    let all = Orders::All(Cover::new(&config));
+                    replay(name, &config, all, append::<$name>).await;
                 }
             )+
         }
@@ -256,6 +249,14 @@ replays! {
     timed_3: Timed3, 3, true;
 }
 
+fn three() -> Vec<Vec<Call>> {
+    vec![
+        appends(0, &[1; 4]),
+        appends(1, &[1; 3]),
+        appends(2, &[1; 3]),
+    ]
+}
+
 fn key_of(writers: Vec<Vec<Call>>, capacity: u8, by_time: bool) -> Config {
     let mut config = config("key", capacity, writers);
     config.by_time = by_time;
@@ -264,47 +265,20 @@ fn key_of(writers: Vec<Vec<Call>>, capacity: u8, by_time: bool) -> Config {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 6)]
 async fn appends_behind_an_empty_bucket() {
-    for by_time in [false, true] {
-        let writers = vec![appends(0, &[1; 4]), appends(1, &[1; 3])];
-        let mut config = key_of(writers, 2, by_time);
-        config.has_empty = true;
-        match by_time {
-            false => replay("empty", &config, Orders::random(), append::<Numbered2>).await,
-            true => replay("empty_timed", &config, Orders::random(), append::<Timed2>).await,
-        }
-    }
+    let writers = vec![appends(0, &[1; 4]), appends(1, &[1; 3])];
+    let mut config = key_of(writers, 2, false);
+    config.has_empty = true;
+    replay("empty", &config, random(), append::<Numbered2>).await;
+    config.by_time = true;
+    replay("empty_timed", &config, random(), append::<Timed2>).await;
 }
 
 /// The compiler does not know the size of these items, so the runtime counts bytes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 6)]
 async fn appends_of_unbounded_items() {
-    for by_time in [false, true] {
-        let writers = vec![
-            appends(0, &[1; 4]),
-            appends(1, &[1; 3]),
-            appends(2, &[1; 3]),
-        ];
-        let mut config = key_of(writers, 2, by_time);
-        config.counts_bytes = true;
-        match by_time {
-            false => {
-                replay(
-                    "unbounded",
-                    &config,
-                    Orders::random(),
-                    append::<NumberedText>,
-                )
-                .await
-            }
-            true => {
-                replay(
-                    "unbounded_timed",
-                    &config,
-                    Orders::random(),
-                    append::<TimedText>,
-                )
-                .await
-            }
-        }
-    }
+    let mut config = key_of(three(), 2, false);
+    config.counts_bytes = true;
+    replay("unbounded", &config, random(), append::<NumberedText>).await;
+    config.by_time = true;
+    replay("unbounded_timed", &config, random(), append::<TimedText>).await;
 }

@@ -112,16 +112,6 @@ impl Scope<'_> {
                 (Bson::Int32(one), Bson::Int32(other)) => Bson::Int32(one - other),
                 _ => Bson::Int64(whole(0) - whole(1)),
             },
-            "$convert" => {
-                let part = |name| self.value(operand.as_document()?.get(name)?);
-                let input = part("input");
-                let as_int = input.as_ref().and_then(number).map(i32::try_from);
-                return match as_int {
-                    Some(Ok(int)) => Some(int.into()),
-                    Some(Err(_)) => part("onError"),
-                    None => panic!("unknown conversion of {input:?}"),
-                };
-            }
             "$isArray" => matches!(value(0), Some(Bson::Array(_))).into(),
             "$size" => (array(value(0)).len() as i32).into(),
             "$bsonSize" => size(value(0)).into(),

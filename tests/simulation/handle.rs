@@ -79,19 +79,12 @@ pub(crate) trait Handle: Clone + Send + Sync + 'static {
         session: Session<'_>,
     ) -> impl Future<Output = Result<()>> + Send;
 
-    /// Whether the item was there.
-    fn remove(
+    /// Removes an item, or changes it. Whether it was there.
+    fn edit(
         &self,
         sensor: i64,
         n: i64,
-        session: Session<'_>,
-    ) -> impl Future<Output = Result<bool>> + Send;
-
-    /// Whether the item is there.
-    fn update(
-        &self,
-        sensor: i64,
-        n: i64,
+        removes: bool,
         session: Session<'_>,
     ) -> impl Future<Output = Result<bool>> + Send;
 
@@ -104,7 +97,9 @@ pub(crate) trait Handle: Clone + Send + Sync + 'static {
 
     /// A parent that holds these items, as other programs have written them, some of another version: with a further
     /// field, or without one that has a default. `None` if items are in buckets.
-    fn grown(sensor: i64, numbers: Range<i64>) -> Option<Document>;
+    fn grown(_sensor: i64, _numbers: Range<i64>) -> Option<Document> {
+        None
+    }
 
     /// The numbers of a parent's items.
     fn read(&self, _sensor: i64) -> impl Future<Output = Result<Vec<i64>>> + Send {
@@ -300,18 +295,12 @@ impl<T: Reading> Handle for Buckets<T> {
         awaited!(Self::append(self, &item), session).map(drop)
     }
 
-    async fn remove(&self, sensor: i64, n: i64, session: Session<'_>) -> Result<bool> {
-        let removed = awaited!(self.remove_item(&sensor, T::of_number(n)), session)?;
-        Ok(removed.is_some())
-    }
-
-    async fn update(&self, sensor: i64, n: i64, session: Session<'_>) -> Result<bool> {
-        let update = self.update_item(&sensor, T::of_number(n), T::change);
-        Ok(awaited!(update, session)?.is_some())
-    }
-
-    fn grown(_sensor: i64, _numbers: Range<i64>) -> Option<Document> {
-        None
+    async fn edit(&self, sensor: i64, n: i64, removes: bool, session: Session<'_>) -> Result<bool> {
+        let of_number = T::of_number(n);
+        Ok(match removes {
+            true => awaited!(self.remove_item(&sensor, of_number), session)?.is_some(),
+            false => awaited!(self.update_item(&sensor, of_number, T::change), session)?.is_some(),
+        })
     }
 
     type Watched = T;
@@ -444,16 +433,22 @@ macro_rules! families {
                 awaited!(self.push(&sensor, Child::new(n)), session).map(drop)
             }
 
-            async fn remove(&self, sensor: i64, n: i64, session: Session<'_>) -> Result<bool> {
-                let of_number = $name::FIELDS.items.item().n.eq(n);
-                Ok(awaited!(self.remove_item(&sensor, of_number), session)?.is_some())
-            }
-
-            async fn update(&self, sensor: i64, n: i64, session: Session<'_>) -> Result<bool> {
+            async fn edit(
+                &self,
+                sensor: i64,
+                n: i64,
+                removes: bool,
+                session: Session<'_>,
+            ) -> Result<bool> {
                 let of_number = $name::FIELDS.items.item().n.eq(n);
                 let change = |child: &mut Child| child.changes += 1;
-                let update = self.update_item(&sensor, of_number, change);
-                Ok(awaited!(update, session)?.is_some())
+                Ok(match removes {
+                    true => awaited!(self.remove_item(&sensor, of_number), session)?.is_some(),
+                    false => {
+                        let update = self.update_item(&sensor, of_number, change);
+                        awaited!(update, session)?.is_some()
+                    }
+                })
             }
 
             fn grown(sensor: i64, numbers: Range<i64>) -> Option<Document> {

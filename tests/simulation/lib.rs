@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn each_safeguard_that_is_undone_is_missed() {
         // The quick form takes a third of them, another one in each process.
-        let third = (0..).zip(Safeguard::ALL);
+        let third = (0..).zip(Safeguard::ALL.iter().copied());
         let third = third.filter(|(n, _)| is_long() || (n + std::process::id()).is_multiple_of(3));
         let next = Mutex::new(third.map(|(_, safeguard)| safeguard));
         let work = || {

@@ -99,7 +99,6 @@ pub(crate) fn updated(document: Document, pipeline: &[Bson]) -> Document {
         .fold(document, |document, (stage, operand)| {
             match (&**stage, operand) {
                 ("$set", Bson::Document(fields)) => set(document, fields),
-                ("$unset", Bson::String(name)) => without(document, name),
                 (other, _) => panic!("unknown stage {other}"),
             }
         })

@@ -4,10 +4,23 @@ use bucket_runtime::bson::{Bson, Document, doc};
 
 use crate::{repair::Inspection, scenario::Transfer, transaction::is_part};
 
-/// What keeps the guarantees. The first four are the server's; the others are parts of our commands, and are taken
-/// out of them on their way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Safeguard {
+macro_rules! safeguards {
+    ($($(#[$doc:meta])+ $name:ident,)+) => {
+        /// A condition of the guarantees. The first four are the server's; the others are parts of our commands,
+        /// and are taken out of them on their way.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Safeguard {
+            $($(#[$doc])+ $name,)+
+        }
+
+        impl Safeguard {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$name),+];
+        }
+    };
+}
+
+safeguards! {
     /// Indexes refuse a second entry.
     UniqueIndexes,
     /// The server remembers which statements of a number it has carried out.
@@ -70,39 +83,6 @@ pub enum Safeguard {
 }
 
 impl Safeguard {
-    /// All of them.
-    pub const ALL: [Self; 29] = [
-        Self::UniqueIndexes,
-        Self::Numbers,
-        Self::Conflicts,
-        Self::Majority,
-        Self::Capacity,
-        Self::ImpossibleId,
-        Self::Order,
-        Self::Identity,
-        Self::EmptyBuckets,
-        Self::Unchanged,
-        Self::UnchangedParent,
-        Self::SealedByRemoval,
-        Self::Threshold,
-        Self::Flag,
-        Self::Absence,
-        Self::Closed,
-        Self::Total,
-        Self::Look,
-        Self::OtherExtras,
-        Self::OwnTransaction,
-        Self::CorrectedCount,
-        Self::SecondLook,
-        Self::SealedByChange,
-        Self::IndexName,
-        Self::OwnBucket,
-        Self::Step,
-        Self::NewKeys,
-        Self::FirstItems,
-        Self::NoLateCopies,
-    ];
-
     /// Whether only a change of capacity needs it.
     pub(crate) fn is_of_change(self) -> bool {
         [Self::SealedByChange, Self::IndexName, Self::OwnBucket].contains(&self)

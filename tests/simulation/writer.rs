@@ -110,10 +110,8 @@ impl Edit {
         network: &Network,
         session: Session<'_>,
     ) -> Result<bool> {
-        let is_found = match self.removes {
-            true => handle.remove(self.sensor, self.n, session).await?,
-            false => handle.update(self.sensor, self.n, session).await?,
-        };
+        let edit = handle.edit(self.sensor, self.n, self.removes, session);
+        let is_found = edit.await?;
         let mut world = network.world();
         let may_miss = world.has_damage || world.deleted == Some(self.sensor);
         if !is_found && !may_miss {

@@ -40,7 +40,11 @@ pub(crate) struct ObservedDatabase(Database);
 impl Fixture for ObservedDatabase {
     async fn set_up(test: &Test) -> Result<Self, Box<dyn Error + Send + Sync>> {
         let server = Server::shared().await?;
-        Ok(Self(observed(server, test.database()).await))
+        let mut options = ClientOptions::parse(server.uri()).await?;
+        let tracing = OpentelemetryOptions::builder().enabled(true);
+        options.tracing = Some(tracing.tracer_provider(OBSERVED.tracers.clone()).build());
+        let client = Client::with_options(options)?;
+        Ok(Self(client.database(test.database())))
     }
 }
 
@@ -50,13 +54,6 @@ impl Deref for ObservedDatabase {
     fn deref(&self) -> &Database {
         &self.0
     }
-}
-
-pub(crate) async fn observed(server: &Server, name: &str) -> Database {
-    let mut options = ClientOptions::parse(server.uri()).await.unwrap();
-    let tracing = OpentelemetryOptions::builder().enabled(true);
-    options.tracing = Some(tracing.tracer_provider(OBSERVED.tracers.clone()).build());
-    Client::with_options(options).unwrap().database(name)
 }
 
 /// The text of an attribute, if it is there.

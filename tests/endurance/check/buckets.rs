@@ -42,29 +42,16 @@ impl Verdict {
     pub(super) fn of_buckets(&mut self, stored: &[StoredBucket], format: Format) {
         let mut lanes = BTreeMap::<(i64, Option<i64>), Vec<&StoredBucket>>::new();
         for bucket in stored {
-            let length = bucket.items.len();
-            self.require(
-                bucket.count == length as i64,
-                "G2: count is the length",
-                || format!("{bucket:?}"),
-            );
-            self.require(
-                (1..=format.capacity).contains(&length),
-                "G2: within capacity",
-                || format!("{bucket:?}"),
-            );
-            self.require(!bucket.sealed, "G3: nothing is sealed", || {
-                format!("{bucket:?}")
-            });
-            self.require(
-                format.moment.fits(bucket),
-                "G5: the id is that of the items",
-                || format!("{bucket:?}"),
-            );
-            lanes
-                .entry((bucket.key, bucket.window))
-                .or_default()
-                .push(bucket);
+            let (length, example) = (bucket.items.len(), || format!("{bucket:?}"));
+            let is_counted = bucket.count == length as i64;
+            self.require(is_counted, "G2: count is the length", example);
+            let is_within = (1..=format.capacity).contains(&length);
+            self.require(is_within, "G2: within capacity", example);
+            self.require(!bucket.sealed, "G3: nothing is sealed", example);
+            let fits = format.moment.fits(bucket);
+            self.require(fits, "G5: the id is that of the items", example);
+            let lane = lanes.entry((bucket.key, bucket.window));
+            lane.or_default().push(bucket);
         }
         for (lane, of_lane) in &lanes {
             let counts = || of_lane.iter().map(|bucket| bucket.items.len());
@@ -84,15 +71,11 @@ impl Verdict {
     fn numbered_densely(&mut self, of_key: &[&StoredBucket], format: Format) {
         for (number, bucket) in of_key.iter().enumerate() {
             let id = format!("{}_{number:010}", bucket.key);
-            self.require(bucket.id == id, "G5: numbers without a gap", || {
-                format!("{:?} instead of {id:?}", bucket.id)
-            });
+            let example = || format!("{bucket:?}, whose id is to be {id:?}");
+            self.require(bucket.id == id, "G5: numbers without a gap", example);
             let is_last = number + 1 == of_key.len();
-            self.require(
-                is_last || bucket.items.len() == format.capacity,
-                "G5: full but the last",
-                || format!("{bucket:?}"),
-            );
+            let is_full = bucket.items.len() == format.capacity;
+            self.require(is_last || is_full, "G5: full but the last", example);
         }
     }
 }

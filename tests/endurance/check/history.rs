@@ -16,8 +16,6 @@ mod random;
 mod tests;
 mod values;
 
-use std::fmt;
-
 use self::facts::KeyFacts;
 use crate::history::{History, Way};
 
@@ -86,19 +84,4 @@ pub(crate) fn history(history: &History, order: ReadOrder) -> Vec<Anomaly> {
         anomalies.extend(answers::check(&facts, &operations));
     }
     anomalies
-}
-
-impl fmt::Display for Anomaly {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            rule,
-            way,
-            key,
-            example,
-        } = self;
-        match way {
-            Some(way) => write!(f, "{rule:?} ({way:?}), key {key}: {example}"),
-            None => write!(f, "{rule:?}, key {key}: {example}"),
-        }
-    }
 }

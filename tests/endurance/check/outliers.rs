@@ -16,36 +16,23 @@ pub(crate) fn outliers(
     threshold: usize,
     capacity: usize,
 ) -> Verdict {
-    let own = parents
-        .iter()
-        .map(|parent| (parent.id, parent.items.clone()));
-    let mut items: BTreeMap<i64, Vec<i64>> = own.collect();
+    let own = |parent: &StoredParent| (parent.id, parent.items.clone());
+    let mut items = BTreeMap::from_iter(parents.iter().map(own));
     for page in extras {
         let numbers = page.items.iter().map(|item| item.n);
         items.entry(page.key).or_default().extend(numbers);
     }
     let mut verdict = Verdict::of_items(history, &items);
     for parent in parents {
-        verdict.require(
-            parent.items.len() <= threshold,
-            "O2: within the threshold",
-            || format!("{parent:?}"),
-        );
-        let is_full = parent.items.len() == threshold;
-        verdict.require(
-            !parent.flagged || is_full,
-            "O2: full before it is flagged",
-            || format!("{parent:?}"),
-        );
+        let (own, example) = (parent.items.len(), || format!("{parent:?}"));
+        verdict.require(own <= threshold, "O2: within the threshold", example);
+        let is_right = !parent.flagged || own == threshold;
+        verdict.require(is_right, "O2: full before it is flagged", example);
     }
-    let flagged = |id| {
-        parents
-            .iter()
-            .any(|parent| parent.id == id && parent.flagged)
-    };
     for page in extras {
+        let is_flagged = |parent: &StoredParent| parent.id == page.key && parent.flagged;
         verdict.require(
-            flagged(page.key),
+            parents.iter().any(is_flagged),
             "O3: extras only where the flag is",
             || format!("{page:?}"),
         );

@@ -36,19 +36,14 @@ fn history() -> History {
 }
 
 fn bucket(id: &str, numbers: &[i64]) -> StoredBucket {
+    let item = |&n: &i64| StoredItem { n, at: n * 1000 };
     StoredBucket {
         id: id.to_owned(),
         key: 7,
         window: None,
         count: numbers.len() as i64,
         sealed: false,
-        items: numbers
-            .iter()
-            .map(|n| StoredItem {
-                n: *n,
-                at: n * 1000,
-            })
-            .collect(),
+        items: numbers.iter().map(item).collect(),
     }
 }
 
@@ -104,6 +99,14 @@ fn nothing_is_found_where_nothing_is_wrong() {
 
 type Fault = fn(&mut Vec<StoredBucket>);
 
+/// A fault that is planted in correct buckets breaks this guarantee.
+fn finds(guarantee: &'static str, fault: Fault, mut stored: Vec<StoredBucket>, format: Format) {
+    fault(&mut stored);
+    let verdict = buckets(&history(), &stored, format);
+    let is_found = broken(&verdict).contains(&guarantee);
+    assert!(is_found, "{guarantee}: {verdict}");
+}
+
 #[test]
 fn planted_faults_are_found() {
     let faults: [(&str, Fault); 11] = [
@@ -142,13 +145,7 @@ fn planted_faults_are_found() {
         }),
     ];
     for (guarantee, fault) in faults {
-        let mut stored = timed();
-        fault(&mut stored);
-        let verdict = buckets(&history(), &stored, SECONDS);
-        assert!(
-            broken(&verdict).contains(&guarantee),
-            "{guarantee}: {verdict}"
-        );
+        finds(guarantee, fault, timed(), SECONDS);
     }
 }
 
@@ -174,13 +171,7 @@ fn planted_faults_in_numbers_are_found() {
         }),
     ];
     for (guarantee, fault) in faults {
-        let mut stored = numbered();
-        fault(&mut stored);
-        let verdict = buckets(&history(), &stored, NUMBER);
-        assert!(
-            broken(&verdict).contains(&guarantee),
-            "{guarantee}: {verdict}"
-        );
+        finds(guarantee, fault, numbered(), NUMBER);
     }
 }
 
@@ -191,11 +182,7 @@ fn planted_faults_in_windows_are_found() {
         |all| all[1].window = Some(60_000),
     ];
     for fault in faults {
-        let mut stored = windows();
-        fault(&mut stored);
-        let verdict = buckets(&history(), &stored, MINUTE);
-        let guarantee = "G5: the id is that of the items";
-        assert!(broken(&verdict).contains(&guarantee), "{verdict}");
+        finds("G5: the id is that of the items", fault, windows(), MINUTE);
     }
 }
 
@@ -251,9 +238,7 @@ fn planted_faults_in_outliers_are_found() {
     ];
     for (guarantee, parent, extras) in faults {
         let verdict = check(parent, extras);
-        assert!(
-            broken(&verdict).contains(&guarantee),
-            "{guarantee}: {verdict}"
-        );
+        let is_found = broken(&verdict).contains(&guarantee);
+        assert!(is_found, "{guarantee}: {verdict}");
     }
 }

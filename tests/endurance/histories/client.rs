@@ -224,29 +224,22 @@ impl<L: List> Client<L> {
             let mut session = session::up_to_date(&self.db, self.id).await?;
             let limit = self.rng.random_range(1..12);
             let is_page = self.rng.random_ratio(1, 2);
+            let (list, after) = (&self.list, walk.token.as_ref());
             let part = match is_page {
                 true => None,
                 false => {
                     let limit = (!to_the_end).then_some(limit);
-                    let (after, session) = (walk.token.as_ref(), &mut session);
-                    self.list.read_on(walk.key, after, limit, session).await?
+                    list.read_on(walk.key, after, limit, &mut session).await?
                 }
             };
-            let is_stream = part.is_some();
-            let (items, token) = match part {
-                Some(part) => part,
+            let (items, token, is_end) = match part {
+                Some((items, token)) => (items, token, to_the_end),
                 None => {
-                    let (after, session) = (walk.token.as_ref(), &mut session);
-                    let page = self
-                        .list
-                        .read_page_of_items(walk.key, after, limit, session);
-                    page.await?
+                    let page = list.read_page_of_items(walk.key, after, limit, &mut session);
+                    let (items, token) = page.await?;
+                    let is_end = token.is_none();
+                    (items, token, is_end)
                 }
-            };
-            let is_end = if is_stream {
-                to_the_end
-            } else {
-                token.is_none()
             };
             walk.items.extend(items);
             // The token is text, as one that comes back from a visitor.

@@ -1,8 +1,7 @@
 //! A collection, its clients and its watchers.
 
-use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc};
 
-use bucket_runtime::mongodb::Database;
 use futures_util::{FutureExt, future::BoxFuture};
 use rand::{SeedableRng, rngs::StdRng};
 use tokio::{
@@ -21,9 +20,9 @@ use crate::{
         history::{self, ReadOrder},
         linear,
     },
-    history::{Call, History, Way},
     items::{Book, CountedBook, Mark, Numbered, Numbers, Seconds, UniqueNumbered, Windows},
     load::Load,
+    setup::Setup,
 };
 
 /// How many clients a collection has.
@@ -45,31 +44,18 @@ pub(super) struct Findings {
     pub(super) operations: usize,
     anomalies: usize,
     contradictions: usize,
-    by_call: BTreeMap<&'static str, usize>,
 }
 
-/// The databases and the pace of all clients.
-struct Setup<'s> {
-    /// One per driver's client.
-    dbs: &'s [Database],
-    is_sharded: bool,
+/// The databases and the pace of all clients, and chance.
+struct Seeded<'s> {
+    common: &'s Setup,
     rng: StdRng,
-    pace: Duration,
 }
 
 impl Collection {
-    pub(super) async fn start_all(
-        dbs: &[Database],
-        is_sharded: bool,
-        seed: u64,
-        pace: Duration,
-    ) -> Result<Vec<Self>> {
-        let mut setup = Setup {
-            dbs,
-            is_sharded,
-            rng: StdRng::seed_from_u64(seed),
-            pace,
-        };
+    pub(super) async fn start_all(common: &Setup, seed: u64) -> Result<Vec<Self>> {
+        let rng = StdRng::seed_from_u64(seed);
+        let mut setup = Seeded { common, rng };
         Ok(vec![
             Self::of_buckets::<Seconds>("seconds", &mut setup).await?,
             Self::of_buckets::<Windows>("windows", &mut setup).await?,
@@ -80,33 +66,13 @@ impl Collection {
         ])
     }
 
-    async fn of_buckets<T: Mark>(name: &'static str, setup: &mut Setup<'_>) -> Result<Self> {
-        if setup.is_sharded {
-            let collection = setup.dbs[0].collection::<T>(name);
-            T::create_collection_in(collection).sharded_hashed().await?;
-        }
-        let mut handles = Vec::new();
-        for (nth, db) in setup.dbs.iter().enumerate() {
-            let collection = db.collection::<T>(name);
-            handles.push(T::buckets_in(collection).combine(nth == 0).await?);
-        }
+    async fn of_buckets<T: Mark>(name: &'static str, setup: &mut Seeded<'_>) -> Result<Self> {
+        let handles = setup.common.buckets::<T>(name, [true, false]).await?;
         Self::start(name, handles, setup).await
     }
 
-    async fn of_parents<T: Numbers>(name: &'static str, setup: &mut Setup<'_>) -> Result<Self> {
-        let parents = setup.dbs[0].collection::<T>(name);
-        let extras_name = format!("extras of {name}");
-        if setup.is_sharded {
-            let extras = setup.dbs[0].collection(&extras_name);
-            let created = T::create_collections_in(parents.clone(), extras);
-            created.sharded_hashed().await?;
-        }
-        parents.insert_many((0..KEYS).map(T::empty)).await?;
-        let mut handles = Vec::new();
-        for db in setup.dbs {
-            let (parents, extras) = (db.collection::<T>(name), db.collection(&extras_name));
-            handles.push(T::outliers_in(parents, extras).await?);
-        }
+    async fn of_parents<T: Numbers>(name: &'static str, setup: &mut Seeded<'_>) -> Result<Self> {
+        let handles = setup.common.parents::<T>(name, 0..KEYS).await?;
         Self::start(name, handles, setup).await
     }
 
@@ -114,9 +80,9 @@ impl Collection {
     async fn start<L: List>(
         name: &'static str,
         handles: Vec<L>,
-        setup: &mut Setup<'_>,
+        setup: &mut Seeded<'_>,
     ) -> Result<Self> {
-        let load = Arc::new(Load::new(setup.pace));
+        let load = Arc::new(Load::new(setup.common.pace));
         let (mut watchers, mut lasts) = (JoinSet::new(), Vec::new());
         for key in 0..KEYS {
             let (last, receiver) = watch::channel(None);
@@ -140,7 +106,7 @@ impl Collection {
         let mut client = |id: usize, nth: usize| Client {
             id,
             list: handles[nth].clone(),
-            db: setup.dbs[nth].clone(),
+            db: setup.common.dbs[nth].clone(),
             load: Arc::clone(&load),
             rng: StdRng::from_rng(&mut setup.rng),
             seen: BTreeMap::new(),
@@ -177,7 +143,7 @@ impl Collection {
         let history = self.load.log.history();
         let anomalies = history::history(&history, self.order);
         for anomaly in &anomalies {
-            println!("    {anomaly}");
+            println!("    {anomaly:?}");
         }
         let contradictions = linear::contradictions(&history, self.order);
         for (key, items) in &contradictions {
@@ -185,11 +151,11 @@ impl Collection {
                 "    key {key}: no order of the calls explains what they tell of the items {items:?}"
             );
         }
-        Ok(Findings::new(
-            &history,
-            anomalies.len(),
-            contradictions.len(),
-        ))
+        Ok(Findings {
+            operations: history.operations.len(),
+            anomalies: anomalies.len(),
+            contradictions: contradictions.len(),
+        })
     }
 }
 
@@ -204,33 +170,6 @@ async fn finish<L: List>(mut client: Client<L>, lasts: Vec<watch::Sender<Last>>)
 }
 
 impl Findings {
-    fn new(history: &History, anomalies: usize, contradictions: usize) -> Self {
-        let mut by_call = BTreeMap::new();
-        for operation in &history.operations {
-            let call = match &operation.call {
-                Call::Add(items) if items.len() == 1 => "added one",
-                Call::Add(_) => "added many",
-                Call::Upsert(..) => "upserted",
-                Call::Edit(..) => "edited",
-                Call::Remove(_) => "removed",
-                Call::Read(read) => match read.way {
-                    Way::AtOnce => "read at once",
-                    Way::ByToken => "read by token",
-                    Way::OnePage => "read one page",
-                    Way::Watch => "watched",
-                },
-                Call::Watch(_) => "watched",
-            };
-            *by_call.entry(call).or_default() += 1;
-        }
-        Self {
-            operations: history.operations.len(),
-            anomalies,
-            contradictions,
-            by_call,
-        }
-    }
-
     /// How much the two judges found.
     pub(super) fn wrong(&self) -> usize {
         self.anomalies + self.contradictions
@@ -240,28 +179,5 @@ impl Findings {
         self.operations += other.operations;
         self.anomalies += other.anomalies;
         self.contradictions += other.contradictions;
-        for (call, count) in &other.by_call {
-            *self.by_call.entry(call).or_default() += count;
-        }
-    }
-}
-
-impl fmt::Display for Findings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            operations,
-            anomalies,
-            contradictions,
-            by_call,
-        } = self;
-        write!(
-            f,
-            "{operations} operations, {anomalies} anomalies, {contradictions} contradictions ("
-        )?;
-        for (nth, (call, count)) in by_call.iter().enumerate() {
-            let comma = if nth == 0 { "" } else { ", " };
-            write!(f, "{comma}{call} {count}")?;
-        }
-        f.write_str(")")
     }
 }

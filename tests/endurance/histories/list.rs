@@ -1,6 +1,6 @@
 //! The calls that a client makes on a collection of buckets or of parents, with the answers as a history has them.
 
-use std::time::Duration;
+use std::{future::ready, time::Duration};
 
 use bucket_runtime::{
     Error, ItemToken,
@@ -42,19 +42,23 @@ pub(crate) trait List: Clone + Send + Sync + 'static {
     /// `None` where items have no identity.
     fn upsert(
         &self,
-        key: i64,
-        item: Item,
-        patience: Patience,
-    ) -> impl Future<Output = Option<Answer>> + Send;
+        _key: i64,
+        _item: Item,
+        _patience: Patience,
+    ) -> impl Future<Output = Option<Answer>> + Send {
+        ready(None)
+    }
 
     /// `None` where items have no identity: after an edit, a token takes an item for a new one.
     fn edit(
         &self,
-        key: i64,
-        numbers: &[i64],
-        value: i64,
-        patience: Patience,
-    ) -> impl Future<Output = Option<Change>> + Send;
+        _key: i64,
+        _numbers: &[i64],
+        _value: i64,
+        _patience: Patience,
+    ) -> impl Future<Output = Option<Change>> + Send {
+        ready(None)
+    }
 
     fn remove(
         &self,
@@ -74,11 +78,13 @@ pub(crate) trait List: Clone + Send + Sync + 'static {
     /// The items from a token on, at most `limit`, and the token after them; `None` where a stream has no token.
     fn read_on(
         &self,
-        key: i64,
-        after: Option<&ItemToken>,
-        limit: Option<u64>,
-        session: &mut ClientSession,
-    ) -> impl Future<Output = Result<Option<Part>, Error>> + Send;
+        _key: i64,
+        _after: Option<&ItemToken>,
+        _limit: Option<u64>,
+        _session: &mut ClientSession,
+    ) -> impl Future<Output = Result<Option<Part>, Error>> + Send {
+        ready(Ok(None))
+    }
 
     /// A page of this many items, and the token after them if there are others.
     fn read_page_of_items(
@@ -92,17 +98,21 @@ pub(crate) trait List: Clone + Send + Sync + 'static {
     /// All items at one moment, bucket by bucket; `None` where buckets are not pages.
     fn read_pages(
         &self,
-        key: i64,
-        session: &mut ClientSession,
-    ) -> impl Future<Output = Result<Option<Vec<Item>>, Error>> + Send;
+        _key: i64,
+        _session: &mut ClientSession,
+    ) -> impl Future<Output = Result<Option<Vec<Item>>, Error>> + Send {
+        ready(Ok(None))
+    }
 
     /// The items of one bucket; `None` where buckets are not pages.
     fn read_page(
         &self,
-        key: i64,
-        number: u64,
-        session: &mut ClientSession,
-    ) -> impl Future<Output = Result<Option<Vec<Item>>, Error>> + Send;
+        _key: i64,
+        _number: u64,
+        _session: &mut ClientSession,
+    ) -> impl Future<Output = Result<Option<Vec<Item>>, Error>> + Send {
+        ready(Ok(None))
+    }
 
     fn watch(&self, key: i64) -> Watch<Self::New>;
 }
@@ -111,3 +121,44 @@ pub(crate) trait List: Clone + Send + Sync + 'static {
 pub(super) fn concern() -> ReadConcern {
     ReadConcern::snapshot()
 }
+
+/// The reads that are written alike for buckets and parents, whose builders have different types.
+macro_rules! item_reads {
+    () => {
+        async fn read(
+            &self,
+            key: i64,
+            newest_first: bool,
+            session: &mut ClientSession,
+        ) -> Result<Vec<Item>, Error> {
+            let mut read = self.items(&key).read_concern(concern()).session(session);
+            if newest_first {
+                read = read.newest_first();
+            }
+            let mut items: Vec<Item> = read.await?.map_ok(Self::item_of).try_collect().await?;
+            if newest_first {
+                items.reverse();
+            }
+            Ok(items)
+        }
+
+        async fn read_page_of_items(
+            &self,
+            key: i64,
+            after: Option<&ItemToken>,
+            limit: u64,
+            session: &mut ClientSession,
+        ) -> Result<Part, Error> {
+            let items = self.items(&key).read_concern(concern()).session(session);
+            let mut page = items.page_of_items(limit);
+            if let Some(token) = after {
+                page = page.after(token);
+            }
+            let page = page.await?;
+            let items = page.items.into_iter().map(Self::item_of);
+            Ok((items.collect(), page.next))
+        }
+    };
+}
+
+pub(super) use item_reads;

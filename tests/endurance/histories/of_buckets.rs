@@ -5,7 +5,7 @@ use bucket_runtime::{
 };
 use futures_util::TryStreamExt;
 
-use super::list::{List, Part, Patience, concern};
+use super::list::{List, Part, Patience, concern, item_reads};
 use crate::{
     check::{Moment, history::ReadOrder},
     history::{
@@ -92,22 +92,7 @@ impl<T: Mark> List for Buckets<T> {
         }
     }
 
-    async fn read(
-        &self,
-        key: i64,
-        newest_first: bool,
-        session: &mut ClientSession,
-    ) -> Result<Vec<Item>, Error> {
-        let mut read = self.items(&key).read_concern(concern()).session(session);
-        if newest_first {
-            read = read.newest_first();
-        }
-        let mut items: Vec<Item> = read.await?.map_ok(|mark| mark.item()).try_collect().await?;
-        if newest_first {
-            items.reverse();
-        }
-        Ok(items)
-    }
+    item_reads!();
 
     async fn read_on(
         &self,
@@ -129,22 +114,6 @@ impl<T: Mark> List for Buckets<T> {
             items.push(mark.item());
         }
         Ok(Some((items, stream.token())))
-    }
-
-    async fn read_page_of_items(
-        &self,
-        key: i64,
-        after: Option<&ItemToken>,
-        limit: u64,
-        session: &mut ClientSession,
-    ) -> Result<Part, Error> {
-        let items = self.items(&key).read_concern(concern()).session(session);
-        let mut page = items.page_of_items(limit);
-        if let Some(token) = after {
-            page = page.after(token);
-        }
-        let page = page.await?;
-        Ok((page.items.iter().map(T::item).collect(), page.next))
     }
 
     async fn read_pages(

@@ -140,6 +140,8 @@ pub mod bare_path {
 }
 
 pub mod nested {
+    use ::persistence::__private::serde as real;
+
     use super::shadows::*;
 
     #[derive(::persistence::Bucket)]
@@ -150,11 +152,7 @@ pub mod nested {
         pub place: ::core::option::Option<Place>,
     }
 
-    #[derive(
-        ::persistence::Fields,
-        ::persistence::__private::serde::Serialize,
-        ::persistence::__private::serde::Deserialize,
-    )]
+    #[derive(::persistence::Fields, real::Serialize, real::Deserialize)]
     #[fields(crate = ::persistence)]
     #[serde(crate = "::persistence::__private::serde")]
     pub struct Place {
@@ -162,11 +160,7 @@ pub mod nested {
         pub owner: ::std::boxed::Box<Owner>,
     }
 
-    #[derive(
-        ::persistence::Fields,
-        ::persistence::__private::serde::Serialize,
-        ::persistence::__private::serde::Deserialize,
-    )]
+    #[derive(::persistence::Fields, real::Serialize, real::Deserialize)]
     #[fields(crate = ::persistence)]
     #[serde(crate = "::persistence::__private::serde", tag = "type")]
     pub enum Owner {
@@ -175,11 +169,7 @@ pub mod nested {
         None,
     }
 
-    #[derive(
-        ::persistence::Fields,
-        ::persistence::__private::serde::Serialize,
-        ::persistence::__private::serde::Deserialize,
-    )]
+    #[derive(::persistence::Fields, real::Serialize, real::Deserialize)]
     #[fields(crate = ::persistence)]
     #[serde(crate = "::persistence::__private::serde")]
     pub struct Firm {
@@ -270,15 +260,13 @@ pub mod names {
 }
 
 pub mod outliers {
+    use ::persistence::__private::serde as real;
+
     use super::shadows::*;
 
     pub const MANY: u8 = 50;
 
-    #[derive(
-        ::persistence::__private::serde::Serialize,
-        ::persistence::__private::serde::Deserialize,
-        ::persistence::Outlier,
-    )]
+    #[derive(real::Serialize, real::Deserialize, ::persistence::Outlier)]
     #[serde(crate = "::persistence::__private::serde")]
     #[outlier(
         crate = ::persistence,
@@ -297,11 +285,7 @@ pub mod outliers {
         pub flag: bool,
     }
 
-    #[derive(
-        ::persistence::__private::serde::Serialize,
-        ::persistence::__private::serde::Deserialize,
-        ::persistence::Outlier,
-    )]
+    #[derive(real::Serialize, real::Deserialize, ::persistence::Outlier)]
     #[serde(crate = "::persistence::__private::serde")]
     #[outlier(
         crate = "::persistence",
@@ -315,11 +299,7 @@ pub mod outliers {
         pub items: ::std::vec::Vec<Item>,
     }
 
-    #[derive(
-        ::persistence::__private::serde::Serialize,
-        ::persistence::__private::serde::Deserialize,
-        ::persistence::Outlier,
-    )]
+    #[derive(real::Serialize, real::Deserialize, ::persistence::Outlier)]
     #[serde(crate = "::persistence::__private::serde")]
     #[outlier(
         crate = ::persistence,

@@ -257,3 +257,34 @@ async fn payloads_leave_and_come_back_byte_for_byte(db: Live) {
     };
     assert_eq!(of(&stored(&db, "raw_notes").await), of(&before));
 }
+
+#[bucket_testkit::test]
+async fn a_name_twice_is_exported_and_its_line_is_listed(db: Live) {
+    append(&db, vec![doc! { "b": 1, "q": 2 }.into(); 2], i64::from).await;
+    let notes = Note::buckets(&db).await.unwrap();
+    let [first, second] = &stored(&db, "raw_notes").await[..] else {
+        panic!("there are two buckets");
+    };
+    let mut bytes = first.clone().into_bytes();
+    let at = bytes.windows(3).position(|it| it == b"\x10q\0").unwrap();
+    bytes[at + 1] = b'b';
+    let twice = RawDocumentBuf::from_bytes(bytes).unwrap();
+    let raw = db.collection::<RawDocumentBuf>("raw_notes");
+    let id = doc! { "_id": first.get_str("_id").unwrap() };
+    raw.replace_one(id, &twice).await.unwrap();
+    let lines = ops(&notes).export_all().await.unwrap();
+    let lines: Vec<String> = lines.try_collect().await.unwrap();
+    assert_eq!(lines.len(), 2);
+
+    raw.delete_many(doc! {}).await.unwrap();
+    let imported = ops(&notes).import(lines_of(&lines)).await.unwrap();
+    let [refused] = &imported.refused[..] else {
+        panic!("{imported:?}");
+    };
+    let text = refused.to_string();
+    assert!(
+        text.starts_with("line 1: ") && text.contains("a name twice"),
+        "{text}"
+    );
+    assert_eq!(stored(&db, "raw_notes").await, std::slice::from_ref(second));
+}

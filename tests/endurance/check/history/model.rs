@@ -38,8 +38,7 @@ pub(super) fn history(seed: u64, order: ReadOrder, calls: usize, removes: bool) 
             Some(running) => model.step(client, running),
         };
     }
-    for (client, running) in clients.into_iter().enumerate() {
-        let mut running = running;
+    for (client, mut running) in clients.into_iter().enumerate() {
         while let Some(unfinished) = running {
             model.now += 1;
             running = model.step(client, unfinished);
@@ -235,6 +234,10 @@ impl Model {
             Call::Read(_) if answer != Answer::Acknowledged => return,
             Call::Read(_) | Call::Watch(_) => {}
         }
+        self.push(client, begin, call);
+    }
+
+    fn push(&mut self, client: usize, begin: u64, call: Call) {
         self.now += 1;
         self.history.operations.push(Operation {
             client,
@@ -308,30 +311,20 @@ impl Model {
         let last = self.item();
         let begin = self.now;
         self.insert(last);
-        let record = |model: &mut Self, call| {
-            let begin = model.now;
-            model.now += 1;
-            model.history.operations.push(Operation {
-                client: CLIENTS,
-                key: 1,
-                begin: millis(begin),
-                end: millis(model.now),
-                call,
-            });
-        };
-        record(self, Call::Add(vec![(last, Answer::Acknowledged)]));
+        let added = Call::Add(vec![(last, Answer::Acknowledged)]);
+        self.push(CLIENTS, self.now, added);
         let watched = Watched {
             complete_since: millis(begin),
             given: self.given.clone(),
         };
-        record(self, Call::Watch(watched));
+        self.push(CLIENTS, self.now, Call::Watch(watched));
         self.now += 1;
         let read = Read {
             way: Way::AtOnce,
             complete_since: Some(millis(self.now)),
             items: there(&self.slots).collect(),
         };
-        record(self, Call::Read(read));
+        self.push(CLIENTS, self.now, Call::Read(read));
     }
 }
 

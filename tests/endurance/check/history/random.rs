@@ -14,7 +14,7 @@ fn a_correct_list_is_never_reported() {
         for order in [AsStored, ByTime] {
             let of_model = model::history(seed, order, 120, seed % 3 > 0);
             let found = history(&of_model, order);
-            assert!(found.is_empty(), "seed {seed}, {order:?}: {}", found[0]);
+            assert!(found.is_empty(), "seed {seed}, {order:?}: {:?}", found[0]);
             // The search takes longer.
             if seed % 10 == 0 {
                 let found = contradictions(&of_model, order);

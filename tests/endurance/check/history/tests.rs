@@ -47,11 +47,8 @@ impl Story {
     }
 
     fn read(self, begin: u64, end: u64, numbers: &[i64]) -> Self {
-        self.read_values(
-            begin,
-            end,
-            &numbers.iter().map(|n| item(*n)).collect::<Vec<_>>(),
-        )
+        let items = Vec::from_iter(numbers.iter().map(|n| item(*n)));
+        self.read_values(begin, end, &items)
     }
 
     fn read_values(self, begin: u64, end: u64, items: &[Item]) -> Self {
@@ -70,11 +67,10 @@ impl Story {
     /// A watch that gave each item at this time.
     fn watched(self, complete_since: u64, given: &[(u64, i64)]) -> Self {
         let given = given.iter();
+        let given = given.map(|(at, n)| (Duration::from_millis(*at), item(*n)));
         let watched = Watched {
             complete_since: Duration::from_millis(complete_since),
-            given: given
-                .map(|(at, n)| (Duration::from_millis(*at), item(*n)))
-                .collect(),
+            given: given.collect(),
         };
         self.call(0, 1000, Call::Watch(watched))
     }
@@ -82,10 +78,8 @@ impl Story {
     /// The broken rules, each once, with the way of the read that shows it.
     fn broken(&self, order: ReadOrder) -> Vec<(Rule, Option<Way>)> {
         let anomalies = history(&self.0, order);
-        let mut broken: Vec<_> = anomalies
-            .iter()
-            .map(|found| (found.rule, found.way))
-            .collect();
+        let broken = anomalies.iter().map(|found| (found.rule, found.way));
+        let mut broken = Vec::from_iter(broken);
         broken.dedup();
         broken
     }
@@ -133,6 +127,14 @@ fn three() -> Story {
         .added(0, 10, &[1])
         .added(20, 30, &[2])
         .added(40, 50, &[3])
+}
+
+/// Items 1, 2 and 3, all at once until this time.
+fn at_once(end: u64) -> Story {
+    Story::default()
+        .added(0, end, &[1])
+        .added(0, end, &[2])
+        .added(0, end, &[3])
 }
 
 #[test]
@@ -209,13 +211,7 @@ fn an_item_does_not_come_back() {
 #[test]
 fn reads_agree_on_the_order() {
     // A removal, so that no read needs to be the beginning of another one.
-    let at_once = || {
-        Story::default()
-            .added(0, 50, &[1])
-            .added(0, 50, &[2])
-            .added(0, 50, &[3])
-    };
-    let story = || at_once().removed(60, 70, 3).read(80, 90, &[1, 2]);
+    let story = || at_once(50).removed(60, 70, 3).read(80, 90, &[1, 2]);
     story().read(80, 90, &[2, 1]).breaks(OrdersDiffer, None);
     assert_eq!(
         story().read(80, 90, &[2, 1]).broken(ByTime),
@@ -226,11 +222,7 @@ fn reads_agree_on_the_order() {
 
 #[test]
 fn reads_agree_on_the_order_also_in_a_round() {
-    let at_once = Story::default()
-        .added(0, 50, &[1])
-        .added(0, 50, &[2])
-        .added(0, 50, &[3]);
-    let pages = at_once
+    let pages = at_once(50)
         .removed(60, 200, 1)
         .removed(60, 200, 2)
         .removed(60, 200, 3);
@@ -240,17 +232,10 @@ fn reads_agree_on_the_order_also_in_a_round() {
 
 #[test]
 fn a_read_is_the_beginning_of_a_longer_one() {
-    let story = || {
-        Story::default()
-            .added(0, 100, &[1])
-            .added(0, 100, &[2])
-            .added(0, 100, &[3])
-    };
-    let gap = story().read(10, 20, &[1, 3]).read(10, 90, &[1, 2, 3]);
-    gap.breaks(NotABeginning, Way::AtOnce);
+    let gap = || at_once(100).read(10, 20, &[1, 3]).read(10, 90, &[1, 2, 3]);
+    gap().breaks(NotABeginning, Way::AtOnce);
     // Not where buckets are in the order of their times.
-    let gap = story().read(10, 20, &[1, 3]).read(10, 90, &[1, 2, 3]);
-    gap.breaks_nothing(ByTime);
+    gap().breaks_nothing(ByTime);
 }
 
 #[test]

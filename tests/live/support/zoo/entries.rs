@@ -40,9 +40,7 @@ macro_rules! entries {
 
 entries! {
     Seconds3("{k}_{at}", 3)
-    Seconds5("{k}_{at}", 5)
     Seconds10("{k}_{at}", 10)
     Numbered3("{k}_{#}", 3)
     Numbered10("{k}_{#}", 10)
-    Numbered20("{k}_{#}", 20)
 }
