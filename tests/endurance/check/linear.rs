@@ -13,19 +13,20 @@ use std::{
 use super::history::ReadOrder;
 use crate::history::{Answer, Call, History, Item, Operation};
 
-/// Changes the list of those that are there, and returns whether the call can have had its answer. If not, nothing is
-/// changed.
-type Effect = Box<dyn Fn(&mut Vec<Item>) -> bool>;
+/// When a step began, when it had ended unless it is in doubt, and the step.
+type Step = (Duration, Option<Duration>, Effect);
 
-/// What a call does to some items, or says of them.
-struct Step {
-    begin: Duration,
-    /// `None` if the call is in doubt.
-    end: Option<Duration>,
-    /// Whether it changes nothing.
-    is_look: bool,
-    effect: Effect,
+enum Effect {
+    /// Exactly these are there.
+    Read(Vec<Item>),
+    Write(Box<Write>),
 }
+
+/// Changes the list of those that are there, and returns whether the call can have had its answer.
+type Write = dyn Fn(&mut Vec<Item>) -> bool;
+
+/// A state of the search: a list, and the steps that have taken effect and have not ended.
+type State = (Vec<Item>, BTreeSet<usize>);
 
 /// The items of each key for which no order of the calls explains every answer.
 pub(crate) fn contradictions(history: &History, order: ReadOrder) -> Vec<(i64, Vec<i64>)> {
@@ -50,12 +51,7 @@ fn steps(call: &Operation, some: &[i64]) -> Vec<Step> {
     let mut write = |told, n, value, adds, replaces, found| {
         let end = end.filter(|_| told == Answer::Acknowledged);
         if some.contains(&n) && told != Answer::Refused {
-            steps.push(Step {
-                begin: call.begin,
-                end,
-                is_look: found == Some(false),
-                effect: write(n, value, adds, replaces, found),
-            });
+            steps.push((call.begin, end, write(n, value, adds, replaces, found)));
         }
     };
     match &call.call {
@@ -72,14 +68,7 @@ fn steps(call: &Operation, some: &[i64]) -> Vec<Step> {
         Call::Read(given) => {
             let items = given.items.iter().filter(|item| some.contains(&item.n));
             let items = Vec::from_iter(items.copied());
-            let mut read = |begin, given| {
-                steps.push(Step {
-                    begin,
-                    end,
-                    is_look: true,
-                    effect: Box::new(move |list| *list == given),
-                });
-            };
+            let mut read = |begin, items| steps.push((begin, end, Effect::Read(items)));
             match given.complete_since {
                 _ if call.call.is_list() => read(call.begin, items),
                 _ if some.len() > 1 => {}
@@ -94,109 +83,79 @@ fn steps(call: &Operation, some: &[i64]) -> Vec<Step> {
 
 /// Adds or replaces a value, or removes the item; `found` is what the answer tells of it.
 fn write(n: i64, value: Option<i64>, adds: bool, replaces: bool, found: Option<bool>) -> Effect {
-    Box::new(move |items| {
+    Effect::Write(Box::new(move |items| {
         let at = items.iter().position(|item| item.n == n);
-        if found.is_some_and(|found| found != at.is_some()) {
-            return false;
-        }
         match (at, value) {
             (None, Some(value)) if adds => items.push(Item { n, value }),
             (Some(at), Some(value)) if replaces => items[at].value = value,
             (Some(at), None) => drop(items.remove(at)),
             _ => {}
         }
-        true
-    })
+        found.is_none_or(|found| found == at.is_some())
+    }))
 }
 
 /// Whether the steps can be put in an order.
 fn has_order(steps: &[Step]) -> bool {
     let mut events = BTreeSet::new();
-    for (nth, step) in steps.iter().enumerate() {
-        events.insert((step.begin, false, nth));
-        events.extend(step.end.map(|end| (end, true, nth)));
+    for (nth, (begin, end, _)) in steps.iter().enumerate() {
+        events.insert((*begin, false, nth));
+        events.extend(end.map(|end| (end, true, nth)));
     }
     let mut begun = BTreeSet::<usize>::new();
-    let mut states = Vec::from([State::default()]);
+    let mut open = VecDeque::from([State::default()]);
     for (_, is_end, nth) in events {
         if !is_end {
             begun.insert(nth);
             continue;
         }
         let (mut seen, mut ended) = (States::default(), States::default());
-        let mut open = VecDeque::from(states);
-        while let Some(mut state) = open.pop_front() {
-            state.look(&begun, steps);
-            if !seen.add(&state, steps) {
+        while let Some((list, mut done)) = open.pop_front() {
+            // A read changes nothing, so there is no reason to wait with it.
+            let fits =
+                |step: &&usize| matches!(&steps[**step].2, Effect::Read(given) if *given == list);
+            done.extend(begun.iter().filter(fits));
+            if !seen.add(&list, &done, steps) {
                 continue;
             }
-            if state.done.remove(&nth) {
-                ended.add(&state, steps);
+            if done.remove(&nth) {
+                ended.add(&list, &done, steps);
                 continue;
             }
-            let writes = begun
-                .difference(&state.done)
-                .filter(|step| !steps[**step].is_look);
-            open.extend(writes.filter_map(|step| state.after(*step, steps)));
+            for step in begun.difference(&done) {
+                let (mut list, mut done) = (list.clone(), done.clone());
+                done.insert(*step);
+                if let Effect::Write(write) = &steps[*step].2
+                    && write(&mut list)
+                {
+                    open.push_back((list, done));
+                }
+            }
         }
         begun.remove(&nth);
-        states = ended.into_states();
+        let with = |(list, all): (Vec<Item>, Vec<_>)| {
+            all.into_iter().map(move |done| (list.clone(), done))
+        };
+        open = ended.0.into_iter().flat_map(with).collect();
     }
-    !states.is_empty()
+    !open.is_empty()
 }
 
-/// A state of the search: a list, with the steps that have taken effect and have not ended.
-#[derive(Debug, Clone, Default)]
-struct State {
-    list: Vec<Item>,
-    done: BTreeSet<usize>,
-}
-
-impl State {
-    /// Takes each look that fits. It changes nothing, so there is no reason to wait.
-    fn look(&mut self, begun: &BTreeSet<usize>, steps: &[Step]) {
-        let fits = |step: &&usize| steps[**step].is_look && (steps[**step].effect)(&mut self.list);
-        let looks = Vec::from_iter(begun.iter().filter(fits));
-        self.done.extend(looks);
-    }
-
-    /// The state after this step, if that is possible.
-    fn after(&self, step: usize, steps: &[Step]) -> Option<Self> {
-        let mut after = self.clone();
-        after.done.insert(step);
-        (steps[step].effect)(&mut after.list).then_some(after)
-    }
-}
-
-/// The steps that are done, by the lists that they led to.
-#[derive(Debug, Default)]
+/// The steps that are done, by the lists that they have led to.
+#[derive(Default)]
 struct States(BTreeMap<Vec<Item>, Vec<BTreeSet<usize>>>);
 
 impl States {
-    /// Adds a state unless whatever may follow it may follow another one: after that, the list is the same, all the
-    /// looks were taken, and no other call in doubt has taken effect, which it may do later or never.
-    fn add(&mut self, state: &State, steps: &[Step]) -> bool {
-        let others = self.0.entry(state.list.clone()).or_default();
-        let is_covered_by = |other: &BTreeSet<usize>| {
-            let mut more = other.difference(&state.done);
-            let mut fewer = state.done.difference(other);
-            more.all(|step| steps[*step].is_look) && fewer.all(|step| steps[*step].end.is_none())
-        };
-        let is_new = !others.iter().any(is_covered_by);
-        if is_new {
-            others.push(state.done.clone());
-        }
-        is_new
-    }
-
-    fn into_states(self) -> Vec<State> {
-        let lists = self.0.into_iter();
-        let states = lists.flat_map(|(list, all)| {
-            all.into_iter().map(move |done| State {
-                list: list.clone(),
-                done,
-            })
+    /// Adds a state unless one with the same list leaves all open that this one does: in addition only reads are done
+    /// there, and what is done here alone are calls in doubt, which may take effect later or never.
+    fn add(&mut self, list: &[Item], done: &BTreeSet<usize>, steps: &[Step]) -> bool {
+        let others = self.0.entry(list.to_vec()).or_default();
+        let is_new = !others.iter().any(|other| {
+            let mut more = other.difference(done);
+            more.all(|step| matches!(steps[*step].2, Effect::Read(_)))
+                && done.difference(other).all(|step| steps[*step].1.is_none())
         });
-        states.collect()
+        others.extend(is_new.then(|| done.clone()));
+        is_new
     }
 }
