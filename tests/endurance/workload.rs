@@ -40,12 +40,15 @@ type Judge = fn(Database, String, History) -> BoxFuture<'static, Result<Verdict>
 pub(crate) struct Workload {
     name: String,
     load: Arc<Load>,
+    /// The writers that have not been started.
+    waiting: Vec<BoxFuture<'static, ()>>,
     writers: JoinSet<()>,
     judge: Judge,
 }
 
 impl Workload {
-    /// All workloads, each on its own collection.
+    /// All workloads, each on its own collection. No writer starts before the last collection is there, since on a
+    /// busy cluster that takes long.
     pub(crate) async fn start_all(setup: &Setup) -> Result<Vec<Self>> {
         let mut all = Vec::new();
         for how in [How::Singly, How::Combined, How::InBulk] {
@@ -60,6 +63,11 @@ impl Workload {
         }
         for (name, count) in [("outliers", 1), ("outliers in bulk", BULK)] {
             all.push(Self::of_outliers(name, setup, count).await?);
+        }
+        for workload in &mut all {
+            for writer in workload.waiting.drain(..) {
+                workload.writers.spawn(writer);
+            }
         }
         Ok(all)
     }
@@ -76,7 +84,7 @@ impl Workload {
             _ => writers::add(buckets, writer, load, 1, repeats).boxed(),
         };
         let judge: Judge = |db, name, history| judge::<T>(db, name, history).boxed();
-        Ok(Self::start(name, setup, &handles, write, judge))
+        Ok(Self::new(name, setup, &handles, write, judge))
     }
 
     async fn of_outliers(name: &str, setup: &Setup, count: usize) -> Result<Self> {
@@ -85,11 +93,11 @@ impl Workload {
             writers::add(books, writer, load, count, false).boxed()
         };
         let judge: Judge = |db, name, history| judge_outliers(db, name, history).boxed();
-        Ok(Self::start(name.to_owned(), setup, &handles, write, judge))
+        Ok(Self::new(name.to_owned(), setup, &handles, write, judge))
     }
 
-    /// Starts the writers, who share the handles.
-    fn start<L: Clone>(
+    /// The writers share the handles.
+    fn new<L: Clone>(
         name: String,
         setup: &Setup,
         handles: &[L],
@@ -97,14 +105,13 @@ impl Workload {
         judge: Judge,
     ) -> Self {
         let load = Arc::new(Load::new(setup.pace));
-        let mut writers = JoinSet::new();
-        for (writer, handle) in (0..WRITERS).zip(handles.iter().cycle()) {
-            writers.spawn(write(handle.clone(), writer, Arc::clone(&load)));
-        }
+        let writers = (0..WRITERS).zip(handles.iter().cycle());
+        let writers = writers.map(|(nth, handle)| write(handle.clone(), nth, Arc::clone(&load)));
         Self {
             name,
+            waiting: writers.collect(),
             load,
-            writers,
+            writers: JoinSet::new(),
             judge,
         }
     }
