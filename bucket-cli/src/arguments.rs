@@ -2,6 +2,7 @@
 
 use std::slice;
 
+use bucket_advise::__private::thousands;
 use clap::{Args, Parser};
 
 use crate::verb::Command;
@@ -62,7 +63,7 @@ impl Listed {
         texts.truncate(if self.all { usize::MAX } else { 5 });
         let more = all.saturating_sub(texts.len() as u64);
         if more > 0 && !self.all {
-            texts.push(format!("and {more} more; `--all` lists each"));
+            texts.push(format!("and {} more; `--all` lists each", thousands(more)));
         }
         texts
     }

@@ -126,11 +126,9 @@ impl Process {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .status();
-        match sent {
-            // Or the process ended by itself in between, though its watchdog may not have said so yet.
-            Ok(_) => Ok(()),
-            Err(error) => Err(Error::caused(format!("kill -{name} {pid}"), error)),
-        }
+        // If it fails, the process has just ended by itself, though its watchdog may not have said so yet.
+        sent.map(drop)
+            .map_err(|error| Error::caused(format!("kill -{name} {pid}"), error))
     }
 
     /// Kills the process and returns once it is gone; its data stays.

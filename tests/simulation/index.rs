@@ -234,5 +234,6 @@ impl World {
         };
         let bounds = self.primary.store.built_indexes().filter_map(bound);
         self.capacity = bounds.max().unwrap_or(self.capacity);
+        self.most_capacity = self.most_capacity.max(self.capacity);
     }
 }

@@ -134,21 +134,24 @@ pub(crate) fn growth(world: &World, before: &State) -> Option<String> {
     if let Some(parent) = parents.find(is_above_threshold) {
         return Some(format!("O2: above the threshold: {parent}"));
     }
-    let capacity = world.created_capacity;
     let is_above_capacity = |bucket: &&Document| {
         let items = items(bucket).len();
         let had = length_in(&before.store, bucket).unwrap_or(0);
-        // Without a validator, a handle of the former capacity may fill a bucket that has the id of one it remembers.
+        // Without a validator, a handle of a former capacity may fill a bucket that has the id of one it remembers.
         let id = bucket.get_str("_id");
-        let is_again = id.is_ok_and(|id| world.removed_ids.contains(id));
-        items as i64 > capacity && items > had && !world.is_unguarded && !is_again
+        let most = match id.is_ok_and(|id| world.removed_ids.contains(id)) {
+            true => world.most_capacity,
+            false => world.created_capacity,
+        };
+        items as i64 > most && items > had && !world.is_unguarded
     };
     let bucket = buckets(&world.primary.store).find(is_above_capacity)?;
+    let capacity = world.created_capacity;
     Some(format!("G2: above the capacity of {capacity}: {bucket}"))
 }
 
 /// How many items the document with the same id has there.
-fn length_in(store: &Store, document: &Document) -> Option<usize> {
+pub(crate) fn length_in(store: &Store, document: &Document) -> Option<usize> {
     let mut documents = store.documents.iter();
     let found = documents.find(|other| other.get("_id") == document.get("_id"));
     found.map(|found| items(found).len())

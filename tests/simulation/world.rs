@@ -210,6 +210,8 @@ pub(crate) struct World {
     pub(crate) capacity: i64,
     /// The same when an index was last created. Until the next one is, buckets may be filled up to it.
     pub(crate) created_capacity: i64,
+    /// The greatest one so far, which some handle may have.
+    pub(crate) most_capacity: i64,
     /// Whether some call changes the capacity.
     pub(crate) changes_capacity: bool,
     /// The ids of buckets that were removed.
@@ -267,6 +269,7 @@ impl World {
             intruder: None,
             capacity,
             created_capacity: capacity,
+            most_capacity: capacity,
             changes_capacity: false,
             removed_ids: BTreeSet::new(),
             is_unguarded: false,
@@ -435,15 +438,13 @@ impl World {
 
     /// Keeps the ids of the buckets that are gone.
     fn note_removed(&mut self, before: &State) {
-        if !self.changes_capacity {
-            return;
+        if self.changes_capacity {
+            let store = &self.primary.store;
+            let gone = judge::buckets(&before.store)
+                .filter(|bucket| judge::length_in(store, bucket).is_none());
+            let ids = gone.filter_map(|bucket| bucket.get_str("_id").ok());
+            self.removed_ids.extend(ids.map(str::to_owned));
         }
-        let ids = |state: &State| {
-            let ids = judge::buckets(&state.store).filter_map(|it| it.get_str("_id").ok());
-            BTreeSet::from_iter(ids.map(str::to_owned))
-        };
-        let gone = &ids(before) - &ids(&self.primary);
-        self.removed_ids.extend(gone);
     }
 
     /// A guarantee is broken, if none was before.

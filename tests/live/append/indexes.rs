@@ -2,9 +2,9 @@
 //! index does the same.
 
 use bucket_runtime::{
-    Bucket, Error, Outlier,
+    Bucket, Outlier, RequiredIndex,
     mongodb::{
-        Collection, IndexModel,
+        Collection, Database, IndexModel,
         bson::{DateTime, Document, doc},
         options::IndexOptions,
     },
@@ -12,10 +12,7 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
 
-use crate::support::{
-    assert_refused,
-    database::{Live, Recorded, explain, is_cluster},
-};
+use crate::support::database::{Live, Recorded, explain, is_cluster, number};
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[serde(rename_all = "camelCase")]
@@ -67,6 +64,12 @@ async fn names<T: Send + Sync>(collection: &Collection<T>) -> Vec<String> {
     names
 }
 
+async fn with_index(db: &Database, keys: Document, options: IndexOptions) {
+    let index = IndexModel::builder().keys(keys).options(options).build();
+    let trades = db.collection::<Document>("trades");
+    trades.create_index(index).await.unwrap();
+}
+
 #[bucket_testkit::test]
 async fn all_indexes_are_made_by_one_command_and_found_by_the_next_opening(
     Recorded(db, record): Recorded,
@@ -79,10 +82,11 @@ async fn all_indexes_are_made_by_one_command_and_found_by_the_next_opening(
     record.take();
     Trade::buckets(&db).await.unwrap();
     record.assert_opened(false).await;
+}
 
-    let books = Book::outliers(&db).await.unwrap();
-    let all = ["_id_", "author_1", "buyers_1"];
-    assert_eq!(names(books.collection()).await, all);
+/// The texts of these indexes.
+fn commands<'i>(indexes: impl IntoIterator<Item = &'i RequiredIndex>) -> Vec<String> {
+    indexes.into_iter().map(ToString::to_string).collect()
 }
 
 #[bucket_testkit::test]
@@ -97,11 +101,15 @@ async fn indexes_that_somebody_else_is_to_make_are_named_and_not_made(
     };
     for (error, indexes) in opened().await.iter().zip(&missing) {
         let error = error.as_ref().unwrap();
-        assert_refused(error, Error::is_index_missing);
-        let commands = Vec::from_iter(indexes.iter().map(ToString::to_string));
-        let text = error.to_string();
-        assert!(text.ends_with(&commands.join("; ")), "{text}");
-        assert_eq!(error.missing_indexes(), commands);
+        assert!(
+            error.is_index_missing() && !error.is_maybe_stored(),
+            "{error}"
+        );
+        assert!(
+            error.to_string().ends_with(&commands(indexes).join("; ")),
+            "{error}"
+        );
+        assert_eq!(error.missing_indexes(), commands(indexes));
     }
     assert_eq!(db.list_collection_names().await.unwrap(), [""; 0]);
 
@@ -151,17 +159,71 @@ async fn a_filter_on_an_indexed_field_visits_the_buckets_with_a_match_only(
 }
 
 #[bucket_testkit::test]
+async fn an_index_of_the_users_that_serves_is_taken_and_none_is_ever_dropped(db: Live) {
+    let plain = IndexOptions::default;
+    with_index(&db, doc! { "customerId": -1, "market": 1 }, plain()).await;
+    let partial = IndexOptions::builder()
+        .name("only_large".to_owned())
+        .partial_filter_expression(doc! { "count": { "$gte": 5 } })
+        .build();
+    with_index(&db, doc! { "history.symbol": 1 }, partial).await;
+
+    let trades = Trade::buckets(&db).await.unwrap();
+    assert_eq!(
+        names(trades.collection()).await,
+        [
+            "_id_",
+            "bucket_open",
+            "customerId_-1_market_1",
+            "history.symbol_1",
+            "only_large",
+        ]
+    );
+}
+
+#[bucket_testkit::test]
 async fn an_index_with_the_name_of_ours_that_lacks_documents_is_refused(db: Live) {
     let sparse = IndexOptions::builder().sparse(true).build();
-    let index = IndexModel::builder().keys(doc! { "history.symbol": 1 });
-    let index = index.options(sparse).build();
-    let trades = db.collection::<Document>("trades");
-    trades.create_index(index).await.unwrap();
+    with_index(&db, doc! { "history.symbol": 1 }, sparse).await;
     let error = Trade::buckets(&db).await.unwrap_err();
     assert!(error.is_index_conflict(), "{error}");
-    for said in ["`history.symbol_1`", "sparse"] {
-        assert!(error.to_string().contains(said), "{error}");
-    }
+    let text = error.to_string();
+    assert!(text.contains("`history.symbol_1`"), "{text}");
+    assert!(text.contains("sparse"), "{text}");
+
+    let trades = db.collection::<Document>("trades");
     trades.drop_index("history.symbol_1").await.unwrap();
     Trade::buckets(&db).await.unwrap();
+}
+
+#[bucket_testkit::test]
+async fn the_indexes_of_parents_are_made_and_used(Recorded(db, record): Recorded) {
+    if is_cluster().await {
+        // A `mongos` explains differently.
+        return;
+    }
+    let books = Book::outliers(&db).await.unwrap();
+    let all = ["_id_", "author_1", "buyers_1"];
+    assert_eq!(names(books.collection()).await, all);
+    for id in 0..100 {
+        let book = Book {
+            id,
+            author: format!("author {}", id % 10),
+            buyers: vec![format!("user {id}")],
+        };
+        books.insert(&book).await.unwrap();
+    }
+
+    record.take();
+    let of_author = books
+        .find(Book::FIELDS.author.eq("author 3"))
+        .await
+        .unwrap();
+    assert_eq!(of_author.try_collect::<Vec<_>>().await.unwrap().len(), 10);
+    let explained = explain(&db, record.take().remove(0)).await;
+    let stats = explained.get_document("executionStats").unwrap();
+    assert_eq!(number(stats.get("totalDocsExamined")), 10);
+
+    Book::outliers(&db).await.unwrap();
+    assert!(!record.names().contains(&"createIndexes".to_owned()));
 }

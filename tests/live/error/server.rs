@@ -4,7 +4,7 @@ use bucket_runtime::{
     Bucket,
     mongodb::{
         Client,
-        bson::Document,
+        bson::{DateTime, Document, doc},
         error::ErrorKind,
         options::{Collation, CollationStrength},
     },
@@ -18,6 +18,30 @@ use crate::{
     },
     support::{database::Live, zoo::entries::Seconds10},
 };
+
+#[bucket_testkit::test]
+async fn several_open_buckets_are_refused_until_all_but_the_newest_are_sealed(db: Live) {
+    let unguarded = db.collection::<Document>("entries");
+    let bucket = |id: &str, n: i64| {
+        let item = doc! { "at": DateTime::from_millis(0), "n": n };
+        doc! { "_id": id, "k": "a", "count": 1, "items": [item] }
+    };
+    let ids = ["a_1698335200", "a_1698335201", "a_1698335202"];
+    let buckets = ids.iter().zip(0..).map(|(id, n)| bucket(id, n));
+    unguarded.insert_many(buckets).await.unwrap();
+    let error = refused::<Seconds10>(&db).await;
+    assert!(error.is_several_open(), "{error}");
+    let advice = "seals all but the newest";
+    assert!(error.to_string().contains(advice), "{error}");
+
+    let seal = vec![doc! { "$set": { "sealed": "$_id" } }];
+    let filter = doc! { "k": "a", "_id": { "$lt": ids[2] } };
+    unguarded.update_many(filter, seal).await.unwrap();
+    let entries = Seconds10::buckets(&db).await.unwrap();
+    append(&entries, "a", [3, 4]).await.unwrap();
+    assert_eq!(read(&entries, "a").await, [0, 1, 2, 3, 4]);
+    assert_eq!(entries.latest("a").await.unwrap().unwrap().items.len(), 3);
+}
 
 #[bucket_testkit::test]
 async fn a_collection_that_takes_different_keys_for_equal_is_refused(db: Live) {
@@ -41,6 +65,7 @@ async fn a_server_that_is_not_there_is_an_error_of_the_driver_and_none_that_refu
         let uri = format!("mongodb://{host}/?serverSelectionTimeoutMS=200");
         let db = Client::with_uri_str(uri).await.unwrap().database("nowhere");
         let error = refused::<Seconds10>(&db).await;
+        assert!(error.driver().is_some(), "{error}");
         assert_names(&error, &["could not be reached"]);
         assert!(!error.to_string().contains("refused the call"), "{error}");
     }

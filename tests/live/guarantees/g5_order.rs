@@ -92,6 +92,40 @@ async fn ids_sort_as_times_do_from_before_1970_to_the_limit(db: Live) {
     ids_sort_as_times::<Millis1>(&db, 1).await;
 }
 
+#[bucket_testkit::test]
+async fn times_are_written_as_the_table_says(db: Live) {
+    let seconds = fresh::<Seconds1>(&db).await;
+    let written = [
+        (-10_000_000_000_000, "5_-0000000000"),
+        (-1000, "5_-9999999999"),
+        (-1, "5_-9999999999_000001"),
+        (0, "5_0000000000"),
+        (1, "5_0000000000_000001"),
+        (999_999_999_999, "5_0999999999"),
+        (1_000_000_000_000, "5_1000000000"),
+        (1_698_335_223_434, "5_1698335223"),
+        (9_999_999_999_999, "5_9999999999"),
+    ];
+    for (millis, _) in written {
+        append(&seconds, millis, 0).await;
+    }
+    assert_eq!(ids(&seconds).await, written.map(|(_, id)| id));
+
+    let millis = fresh::<Millis1>(&db).await;
+    let written = [
+        (-10_000_000_000_000, "5_-0000000000000"),
+        (-1, "5_-9999999999999"),
+        (0, "5_0000000000000"),
+        (1, "5_0000000000001"),
+        (1_698_335_223_434, "5_1698335223434"),
+        (9_999_999_999_999, "5_9999999999999"),
+    ];
+    for (at, _) in written {
+        append(&millis, at, 0).await;
+    }
+    assert_eq!(ids(&millis).await, written.map(|(_, id)| id));
+}
+
 async fn refuses_past_the_width<T: Tick>(db: &Database) {
     let ticks = fresh::<T>(db).await;
     for millis in [-10_000_000_000_001, 10_000_000_000_000, i64::MIN, i64::MAX] {

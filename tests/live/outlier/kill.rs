@@ -61,7 +61,7 @@ async fn call(uri: &str, books: &Outliers<Book3x2>, nth: usize, call: &str) -> b
 }
 
 /// The first few values are stored, and the others can be pushed. What the other calls leave is what they leave when
-/// they are dropped after an answer, which `steps.rs` shows; `split.rs` kills a repair at random.
+/// they are dropped after an answer, which `steps.rs` shows.
 #[bucket_testkit::test]
 async fn a_process_killed_at_every_command_of_a_push_of_many(db: Live) {
     let books = fresh::<Book3x2>(&db).await;
@@ -84,6 +84,34 @@ async fn a_process_killed_at_every_command_of_a_push_of_many(db: Live) {
             books.push_many(&7, rest).await.unwrap();
             let stored = dense(&books).await.remove(&7).unwrap();
             assert_eq!(stored.all(), [&own[..], &values].concat());
+            if done {
+                break;
+            }
+        }
+    }
+}
+
+#[bucket_testkit::test]
+async fn a_process_killed_at_every_command_of_a_split(db: Live) {
+    let books = fresh::<Book3x2>(&db).await;
+    for pushed in [0, 3] {
+        for nth in 1.. {
+            books.delete(&7).await.unwrap();
+            let long =
+                doc! { "_id": 7_i64, "title": "book 7", "buyers": (0..10_i64).collect::<Vec<_>>() };
+            books.collection().insert_one(long).await.unwrap();
+            for value in 10..10 + pushed {
+                books.push(&7, value).await.unwrap();
+            }
+            let done = call(server().await.uri(), &books, nth, "repair").await;
+            assert_eq!(items(&books, 7).await, (0..10 + pushed).collect::<Vec<_>>());
+            // The dead process may have left a transaction open.
+            let db = books.collection().namespace().db;
+            end_transactions(books.collection().client(), &db).await;
+            repaired(&books).await.unwrap();
+            let stored = stored(&books).await.remove(&7).unwrap();
+            assert_eq!(stored.parent, [0, 1, 2]);
+            assert_eq!(stored.all(), (0..10 + pushed).collect::<Vec<_>>());
             if done {
                 break;
             }
