@@ -1,4 +1,5 @@
-//! The code that the derive writes for each valid fixture, in readable form.
+//! The code that the derives write, in readable form: one fixture for each concept. What they write for the other
+//! fixtures, the compile tests compile and run.
 //!
 //! `INSTA_UPDATE=always cargo test -p bucket-derive` blesses; read the diff.
 
@@ -7,6 +8,27 @@ use quote::ToTokens;
 use syn::visit::Visit;
 
 use crate::tests::help::{derives, fixtures};
+
+const READ: [&str; 18] = [
+    "fields",
+    "generics",
+    "max_bytes",
+    "minimal",
+    "nested_lists",
+    "optional_times",
+    "outlier_book",
+    "outlier_every_key",
+    "outlier_part",
+    "outlier_serde",
+    "outlier_total",
+    "outlier_unique",
+    "rollup",
+    "serde",
+    "several_keys",
+    "trade",
+    "unique",
+    "window",
+];
 
 /// Collects what the derives write, for every struct with one of them, wherever it stands.
 #[derive(Default)]
@@ -41,14 +63,11 @@ fn pretty(tokens: TokenStream) -> String {
 }
 
 #[test]
-fn valid_fixtures() {
-    for (name, file) in fixtures("valid") {
+fn one_fixture_for_each_concept() {
+    let fixtures = fixtures("valid");
+    for name in READ {
         let mut expansions = Expansions::default();
-        expansions.visit_file(&file);
-        // A struct that a macro writes is not in the source.
-        if expansions.0.is_empty() {
-            continue;
-        }
+        expansions.visit_file(&fixtures[name]);
         insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
             insta::assert_snapshot!(name, expansions.0.join("\n"));
         });
