@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 pub use self::batch::{Batch, COMMAND_BYTES};
 pub(crate) use self::batch::{Carried, SendMode};
-use self::{memory::Memory, open_locks::OpenLocks, retry_state::RetryState};
+use self::{memory::Memory, open_locks::OpenLocks};
 pub(crate) use crate::write::item::Entry;
 use crate::{
     Result,
@@ -122,9 +122,7 @@ impl Engine {
         let before = batch.len();
         while batch.len() == before {
             batch.retry_state.failed_entries = 0..before;
-            let RetryState {
-                tries, last_trip, ..
-            } = batch.retry_state;
+            let (tries, last_trip) = (batch.retry_state.tries, batch.retry_state.last_trip);
             if tries == TRIES {
                 return Err(self.target_of(&batch.scope).error(Kind::Contended(TRIES)));
             }
@@ -165,7 +163,7 @@ impl Engine {
             carried.note_answer(&answer);
             answer.found > 0
         });
-        self.note_outcome(batch, carried, found)
+        self.note_outcome(batch, carried, found, mode)
     }
 
     async fn send_several(
@@ -181,7 +179,7 @@ impl Engine {
         })?;
         for (carried, result) in carried.into_iter().zip(results) {
             let is_last = result.is_err();
-            self.note_outcome(batch, carried, result.map(|()| true))?;
+            self.note_outcome(batch, carried, result.map(|()| true), SendMode::Alone)?;
             if is_last {
                 break;
             }

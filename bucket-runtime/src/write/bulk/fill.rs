@@ -87,8 +87,8 @@ impl Load {
     /// Records the answer to one statement.
     async fn note_fill(&self, fill: Fill<'_>, result: Result<(), DriverError>) {
         let (key_items, mut batch, carried) = fill;
-        let items = carried.items;
-        let noted = (self.engine).note_outcome(&mut batch, carried, result.map(|()| true));
+        let (items, result) = (carried.items, result.map(|()| true));
+        let noted = (self.engine).note_outcome(&mut batch, carried, result, SendMode::WithOthers);
         let is_stored = batch.done.len() == items;
         let must_be_sent_alone = noted.is_err() || batch.must_be_sent_alone();
         key_items.newest_bucket = batch.newest_bucket;

@@ -87,7 +87,7 @@ async fn send_all(engine: &Engine, keys: Vec<InFlight>) -> Vec<InFlight> {
             Err(error) if is_impossible_id(&error) => Ok(false),
             result => result.map(|()| true),
         };
-        match engine.note_outcome(&mut key.batch, carried, stored) {
+        match engine.note_outcome(&mut key.batch, carried, stored, SendMode::WithOthers) {
             Err(error) => done.push(refuse(key, &error)),
             // Nothing is left to send: this call only answers the waiting append.
             Ok(()) if key.batch.is_empty() => done.push(send_one(engine, key).await),

@@ -20,7 +20,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use super::{Batch, Engine, NewestBucket};
+use super::{Batch, Engine, NewestBucket, SendMode};
 
 /// How many keys a handle remembers at least; those that were not written for the longest time are
 /// forgotten. At most twice as many are kept, and each takes some 200 bytes.
@@ -50,12 +50,12 @@ impl Engine {
         }
     }
 
-    /// Remembers what the batch knows of the key.
-    pub(super) fn remember(&self, batch: &Batch) {
+    /// Remembers what the batch knows of the key, unless its transaction may still be aborted.
+    pub(super) fn remember(&self, batch: &Batch, mode: SendMode) {
         let newest_bucket = match &batch.newest_bucket {
+            _ if mode == SendMode::InSession => NewestBucket::Unknown,
             open @ NewestBucket::Open { .. } => open.clone(),
-            // Buckets may be removed before the next item comes, or their transaction aborted, and
-            // numbers leave no gap.
+            // Buckets may be removed before the next item comes, and numbers leave no gap.
             NewestBucket::Closed { .. } if batch.scope.spec.id.ordinal.counts() => {
                 NewestBucket::NoneOpen
             }

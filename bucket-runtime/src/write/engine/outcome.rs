@@ -10,7 +10,7 @@ use bucket_core::{
 };
 use mongodb::error::Error as DriverError;
 
-use super::{Batch, Carried, Engine, NewestBucket};
+use super::{Batch, Carried, Engine, NewestBucket, SendMode};
 use crate::Result;
 
 impl Engine {
@@ -20,6 +20,7 @@ impl Engine {
         batch: &mut Batch,
         carried: Carried,
         result: Result<bool, DriverError>,
+        mode: SendMode,
     ) -> Result<()> {
         let answer = self.answer(&result);
         // An item may be there already, in this bucket or in another one.
@@ -44,7 +45,7 @@ impl Engine {
             // Only errors lead to these.
             (Next::Stop, Ok(_)) => {}
         }
-        self.remember(batch);
+        self.remember(batch, mode);
         Ok(())
     }
 

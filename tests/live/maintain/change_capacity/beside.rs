@@ -45,8 +45,14 @@ async fn try_append<T: Trade>(trades: &Buckets<T>, customer: i64, n: i64) -> Opt
     }
 }
 
-/// Appends until some appends have begun after the change; returns the stored items.
-async fn write<T: Trade>(trades: Buckets<T>, first: i64, is_changed: Arc<AtomicBool>) -> Vec<i64> {
+/// Appends until some appends have begun after the change; returns the stored items. Counts itself in `writing` once one
+/// is stored.
+async fn write<T: Trade>(
+    trades: Buckets<T>,
+    first: i64,
+    is_changed: Arc<AtomicBool>,
+    writing: Arc<AtomicI64>,
+) -> Vec<i64> {
     let (mut all, mut n, mut late) = (Vec::new(), first, 0);
     while late < 5 {
         let is_late = is_changed.load(Ordering::SeqCst);
@@ -60,6 +66,9 @@ async fn write<T: Trade>(trades: Buckets<T>, first: i64, is_changed: Arc<AtomicB
             "G2: {some:?} were stored after the change"
         );
         late += u32::from(is_late);
+        if all.is_empty() && !some.is_empty() {
+            writing.fetch_add(1, Ordering::SeqCst);
+        }
         all.extend(some);
     }
     all
@@ -98,14 +107,21 @@ async fn writers<A: Trade, B: Trade>(db: &Database) {
     }
     let is_changed = Arc::new(AtomicBool::new(false));
     let open_below = Arc::new(AtomicUsize::new(A::SPEC.capacity as usize));
+    let writing = Arc::new(AtomicI64::new(0));
     let mut writers = JoinSet::new();
     for writer in 0..WRITERS {
         let handle = if writer % 3 == 0 { &alone } else { &shared };
         let first = writer * 1_000_000;
-        writers.spawn(write(handle.clone(), first, Arc::clone(&is_changed)));
+        let (is_changed, writing) = (Arc::clone(&is_changed), Arc::clone(&writing));
+        writers.spawn(write(handle.clone(), first, is_changed, writing));
     }
     let watcher = tokio::spawn(watch::<A>(db.clone(), Arc::clone(&open_below)));
-    tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    // On a slow machine it takes longer until each writer writes.
+    for turn in 0..1000 {
+        if turn < 10 || writing.load(Ordering::SeqCst) < WRITERS {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    }
 
     let least = A::SPEC.capacity.min(B::SPEC.capacity);
     open_below.store(least as usize, Ordering::SeqCst);
@@ -193,6 +209,23 @@ async fn g2_of_a_bucket_with_the_id_of_a_removed_one(db: Live) {
     assert!(!error.is_maybe_stored(), "{error}");
     assert_eq!(stored(&db).await, [2, 3, 4, 5]);
     is_sound::<Timed4>(&db).await;
+}
+
+/// Nor one with the id of a bucket whose transaction was aborted: a handle does not remember that one.
+#[bucket_testkit::test]
+async fn g2_of_a_bucket_with_the_id_of_an_aborted_one(db: Live) {
+    let old = Timed10::buckets(&db).await.unwrap();
+    let mut session = db.client().start_session().await.unwrap();
+    session.start_transaction().await.unwrap();
+    let aborted = Timed10::new(1, 1);
+    old.append(&aborted).session(&mut session).await.unwrap();
+    session.abort_transaction().await.unwrap();
+    Ops::<Timed4>::of(&db).change_capacity().await.unwrap();
+    let new = Timed4::buckets(&db).await.unwrap();
+    let same_second = (2..6).map(|n| Timed4::new(1, n));
+    new.append_many(same_second).await.unwrap();
+    is_refused(&old, &Timed10::new(1, 6)).await;
+    assert_eq!(stored(&db).await, [2, 3, 4, 5]);
 }
 
 macro_rules! beside {
