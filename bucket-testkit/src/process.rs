@@ -1,10 +1,12 @@
 //! One server process: its port, its signals, and when it accepts connections.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
 use std::net::{Ipv4Addr, TcpListener};
 use std::ops::Range;
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
@@ -113,12 +115,9 @@ impl Process {
 
     /// Sends a signal, named as the shell does (`KILL`, `STOP`, `CONT`).
     pub(crate) fn signal(&self, name: &str) -> Result<()> {
-        let Some(pid) = self.pid() else {
-            return Err(Error::new(format!(
-                "the server at {} is not running",
-                self.address()
-            )));
-        };
+        let address = self.address();
+        let ended = || Error::new(format!("the server at {address} is not running"));
+        let pid = self.pid().ok_or_else(ended)?;
         // Every shell has `kill`, but not every system has it as a program.
         let sent = Command::new("/bin/sh")
             .args(["-c", "kill -\"$1\" \"$2\"", "kill", name, &pid.to_string()])
@@ -155,19 +154,21 @@ impl Process {
     }
 }
 
+/// Gives no port twice: that of a member which is down is free until it is restarted.
 fn free_port() -> Result<u16> {
-    let width = u64::from(PORTS.end - PORTS.start);
+    static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+    let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let Range { start, end } = PORTS;
+    let width = u64::from(end - start);
     for _ in 0..1000 {
         let offset = u16::try_from(random() % width).unwrap_or_default();
-        let port = PORTS.start + offset;
-        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
+        let port = start + offset;
+        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() && given.insert(port) {
             return Ok(port);
         }
     }
-    Err(Error::new(format!(
-        "found no free port between {} and {}",
-        PORTS.start, PORTS.end
-    )))
+    let none = format!("found no free port between {start} and {end}");
+    Err(Error::new(none))
 }
 
 /// Random enough for names and ports: each `RandomState` has its own keys.

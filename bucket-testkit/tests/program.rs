@@ -14,6 +14,8 @@ use mongodb::bson::{Document, doc};
 fn program() -> Command {
     let mut program = Command::new(env!("CARGO_BIN_EXE_bucket-testkit"));
     program.env_remove("MONGODB_URI").stdout(Stdio::piped());
+    // If a test fails, its child goes on, and nobody may wait for its output to end.
+    program.stderr(Stdio::null());
     program
 }
 
