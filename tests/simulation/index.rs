@@ -203,10 +203,21 @@ impl World {
         if self.primary.store.building.is_empty() {
             self.end_plans(name);
         }
+        let named = |index: &&Document| index.get_str("name") == Ok(name);
+        let was_hidden = self
+            .primary
+            .store
+            .indexes
+            .iter()
+            .find(named)
+            .is_none_or(is_hidden);
         let dropped = self.primary.store_of(command).change_index(name, None);
         self.record("", command, 0, &dropped.clone().map(|()| Answered::Done));
         self.read_capacity();
-        self.created_capacity = self.capacity;
+        // Another change may have shown it again. Buckets that handles have opened meanwhile are sealed next.
+        if was_hidden {
+            self.created_capacity = self.capacity;
+        }
         self.replicate();
         dropped.map(|()| Document::new())
     }
