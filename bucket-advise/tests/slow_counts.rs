@@ -14,7 +14,13 @@ use newcomer::Newcomer;
 /// A newcomer's database on a server of its own, whose commands can be made to fail. `None` if the server is the
 /// user's, or a cluster, where each shard has its own fail points.
 async fn newcomer() -> Option<(Server, Newcomer)> {
-    let options = ["--setParameter", "enableTestCommands=1"];
+    let failing = ["--setParameter", "enableTestCommands=1"];
+    // A sample of large documents is sorted in memory, since a disk may take longer than a count may.
+    let sorting = [
+        "--setParameter",
+        "internalQueryMaxBlockingSortMemoryUsageBytes=1073741824",
+    ];
+    let options = [failing, sorting].concat();
     let server = Server::start_with(&options).await.unwrap();
     let is_ours = server.is_throw_away() && server.cluster().is_none();
     let (hosts, options) = server.uri().rsplit_once('/').unwrap();

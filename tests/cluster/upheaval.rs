@@ -117,9 +117,15 @@ async fn upheave(own: &Cluster, db: &Database) {
 async fn nothing_that_is_stored_is_denied_while_the_cluster_is_resharded_and_changes_its_version() {
     let own = Cluster::builder().mongos(1).start().await.unwrap();
     let config = own.config_server().database("admin").await.unwrap();
-    // By default resharding takes five minutes at least.
-    let soon = doc! { "setParameter": 1, "reshardingMinimumOperationDurationMillis": 0 };
-    config.run_command(soon).await.unwrap();
+    // By default resharding takes five minutes at least, and gives up if it blocks writes for five seconds.
+    let (soon, slowly) = (
+        "reshardingMinimumOperationDurationMillis",
+        "reshardingCriticalSectionTimeoutMillis",
+    );
+    for (parameter, millis) in [(soon, 0), (slowly, 600_000)] {
+        let set = doc! { "setParameter": 1, parameter: millis };
+        config.run_command(set).await.unwrap();
+    }
     let db = own.database("upheaval").await.unwrap();
     let on = Handles {
         combined: sharded_in(&db).await,

@@ -14,6 +14,10 @@ use crate::{Deployment, Result, network::Line};
 
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// How long a replica set may take to have a primary that the others follow. One whose member has ended by itself never
+/// has.
+const PATIENCE: Duration = Duration::from_secs(600);
+
 const MEMBERS: usize = 3;
 
 pub(crate) struct Machines {
@@ -98,14 +102,17 @@ impl Machines {
 
     /// The writable primary of this replica set; waits until there is one.
     pub(crate) async fn primary(&self, set: usize) -> Node<'_> {
-        loop {
-            for member in self.running.sets()[set].members() {
-                if is(member, "isWritablePrimary").await {
-                    return self.node(member);
+        let found = async {
+            loop {
+                for member in self.running.sets()[set].members() {
+                    if is(member, "isWritablePrimary").await {
+                        return self.node(member);
+                    }
                 }
+                sleep(PAUSE).await;
             }
-            sleep(PAUSE).await;
-        }
+        };
+        timeout(PATIENCE, found).await.expect("a primary")
     }
 
     /// The members of this replica set.
@@ -120,19 +127,22 @@ impl Machines {
 
     /// Returns once each replica set has a primary that the others follow, and each mongos answers.
     pub(crate) async fn settled(&self) {
-        for (nth, set) in self.running.sets().iter().enumerate() {
-            self.primary(nth).await;
-            for member in set.members() {
-                while !is(member, "isWritablePrimary").await && !is(member, "secondary").await {
+        let settled = async {
+            for (nth, set) in self.running.sets().iter().enumerate() {
+                self.primary(nth).await;
+                for member in set.members() {
+                    while !is(member, "isWritablePrimary").await && !is(member, "secondary").await {
+                        sleep(PAUSE).await;
+                    }
+                }
+            }
+            for mongos in self.running.mongos() {
+                while !is(mongos, "isWritablePrimary").await {
                     sleep(PAUSE).await;
                 }
             }
-        }
-        for mongos in self.running.mongos() {
-            while !is(mongos, "isWritablePrimary").await {
-                sleep(PAUSE).await;
-            }
-        }
+        };
+        timeout(PATIENCE, settled).await.expect("all members");
     }
 
     fn node<'m>(&'m self, member: &'m Member) -> Node<'m> {

@@ -119,6 +119,7 @@ async fn beside_writers<T: Note>(db: &Database) {
             result.unwrap();
         }
     }
+    removed += notes.remove_key(("a", &0)).await.unwrap();
     assert!(removed > 0);
     // The other key has lost nothing.
     assert_eq!(notes.count(("a", &1)).await.unwrap(), 16 * 15);

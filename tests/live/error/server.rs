@@ -76,7 +76,7 @@ async fn a_server_that_is_not_there_is_an_error_of_the_driver_and_none_that_refu
 async fn an_append_that_finds_no_server_is_known_not_to_be_stored() {
     let set = ReplicaSet::start(1).await.unwrap();
     let separator = if set.uri().contains('?') { "&" } else { "/?" };
-    let uri = format!("{}{separator}serverSelectionTimeoutMS=200", set.uri());
+    let uri = format!("{}{separator}serverSelectionTimeoutMS=2000", set.uri());
     let db = Client::with_uri_str(uri).await.unwrap().database("killed");
     let entries = Seconds10::buckets(&db).await.unwrap();
     append(&entries, "a", [0]).await.unwrap();

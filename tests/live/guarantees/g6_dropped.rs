@@ -3,10 +3,10 @@
 use std::{future::IntoFuture, time::Duration};
 
 use bucket_runtime::{Bucket, mongodb::Database};
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use crate::support::{
-    database::{Live, Recorded, dense_buckets, number},
+    database::{Live, Recorded, at_rest, dense, number},
     tasks::JoinSet,
     zoo::entries::{Entry, Numbered3, Seconds3},
 };
@@ -38,19 +38,7 @@ async fn drop_at_random<T: Entry>(db: &Database, name: &str) {
     }
     let acknowledged = writers.join_all().await.concat();
 
-    // Dropped appends may still be on their way; the check needs a collection at rest.
-    let mut before = usize::MAX;
-    let by_key = loop {
-        let by_key = dense_buckets(&buckets).await;
-        let lengths = by_key.values().flatten();
-        let lengths = lengths.map(|bucket| bucket.get_array("items").unwrap().len());
-        let stored = lengths.sum();
-        if stored == before {
-            break by_key;
-        }
-        before = stored;
-        sleep(Duration::from_millis(200)).await;
-    };
+    let by_key = dense::<T>(at_rest(buckets.collection()).await);
     let mut stored = Vec::new();
     for bucket in by_key.values().flatten() {
         for item in bucket.get_array("items").unwrap() {

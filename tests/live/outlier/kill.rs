@@ -123,7 +123,7 @@ async fn a_process_killed_at_every_command_of_a_split(db: Live) {
 /// waits, but does not give up.
 #[bucket_testkit::test]
 async fn a_split_waits_for_the_transaction_of_a_killed_process() {
-    let options = ["--setParameter", "transactionLifetimeLimitSeconds=3"];
+    let options = ["--setParameter", "transactionLifetimeLimitSeconds=5"];
     let server = bucket_testkit::Server::start_with(&options).await.unwrap();
     if server.cluster().is_some() {
         // A `mongos` counts its clients' transactions, not those of the shards.

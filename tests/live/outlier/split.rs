@@ -40,7 +40,7 @@ const WRITERS: i64 = 4;
 const URI: &str = "BUCKET_TESTS_SPLIT";
 
 fn is_long(id: i64) -> bool {
-    id % 100 == 37
+    id % 50 == 37
 }
 
 /// How many values a parent has at first.
@@ -121,7 +121,16 @@ async fn repair_in_a_process_that_is_killed(books: &Outliers<Book50x100>) {
         .env("MONGODB_URI", server().await.uri())
         .stdout(Stdio::null());
     let mut process = command.spawn().unwrap();
-    until_some_are_split(books).await;
+    let ended = async {
+        while process.try_wait().unwrap().is_none() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::select! {
+        biased;
+        () = until_some_are_split(books) => {}
+        () = ended => panic!("it ended before it was killed"),
+    }
     process.kill().unwrap();
     process.wait().unwrap();
     let parents = books.collection();

@@ -178,7 +178,10 @@ async fn what_is_edited_or_removed_does_not_come(db: Live) {
     let mut stream = wide.watch(&1).await.unwrap();
     let mut appended = Vec::new();
     let mut emptied = 0;
-    for n in 0..400 {
+    for n in 0.. {
+        if n >= 400 && emptied > 0 {
+            break;
+        }
         let (choice, place) = (random_range(0..9), random_range(0..6));
         let text = "x".repeat(random_range(0..400));
         let stored = items(&wide, &1).await;
@@ -208,7 +211,6 @@ async fn what_is_edited_or_removed_does_not_come(db: Live) {
             }
         }
     }
-    assert!(emptied > 0, "no open bucket was emptied");
     wide.append(&item(-1, "")).await.unwrap();
     let mut came = Vec::new();
     loop {
@@ -337,18 +339,19 @@ async fn what_the_server_has_forgotten_is_an_error_that_says_so(db: Live) {
 
 /// The connection breaks twice: first while the stream waits, then when the driver resumes it. The driver
 /// (3.9.1) repeats that request without the place where the stream was.
-async fn goes_on_where_it_was(notes: &Buckets<Seconds>, mut stream: WatchStream<Seconds>, n: i64) {
-    notes.append(&Seconds::new(1, n, 0)).await.unwrap();
+async fn goes_on_where_it_was(notes: &Buckets<Seconds>, mut stream: WatchStream<Seconds>, k: i64) {
+    let n = 1000;
+    notes.append(&Seconds::new(k, n, 0)).await.unwrap();
     assert_eq!(stream.try_next().await.unwrap().unwrap().n(), n);
     let db = notes.collection().client().database("watch");
     let broken = doc! { "failCommands": ["getMore", "aggregate"], "closeConnection": true };
     fail_times(&db, 2, broken).await;
-    notes.append(&Seconds::new(1, n + 1, 0)).await.unwrap();
+    notes.append(&Seconds::new(k, n + 1, 0)).await.unwrap();
     // If the stream goes on from a later moment, one of these is the next that it gives.
     let others = async {
         for other in n + 2.. {
             tokio::time::sleep(Duration::from_millis(200)).await;
-            notes.append(&Seconds::new(1, other, 0)).await.unwrap();
+            notes.append(&Seconds::new(k, other, 0)).await.unwrap();
         }
     };
     tokio::select! {
@@ -367,10 +370,10 @@ async fn a_stream_goes_on_where_it_was_even_if_resuming_fails_at_first(_: Live) 
     let beginning = stream.token().clone();
     goes_on_where_it_was(&notes, stream, 1).await;
 
-    notes.remove_key(&1).await.unwrap();
-    let stream = notes.watch(&1).await.unwrap();
+    // Of another key, since an append to this one may still be on its way.
+    let stream = notes.watch(&2).await.unwrap();
     let token = stream.token().clone();
     assert_ne!(token, beginning);
-    let resumed = notes.watch(&1).resume_after(&token).await.unwrap();
-    goes_on_where_it_was(&notes, resumed, 1000).await;
+    let resumed = notes.watch(&2).resume_after(&token).await.unwrap();
+    goes_on_where_it_was(&notes, resumed, 2).await;
 }

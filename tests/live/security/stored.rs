@@ -74,8 +74,9 @@ async fn tokens<T: Item>(db: &Database) {
     // Behind the fingerprint of the list, which alone says whether a token is taken, or anywhere.
     let from = prop_oneof![Just(0), Just(12)];
     let values = (changes, keys, from);
-    let taken = Cell::new(0);
-    for_any(scaled(300), values, async |(changes, (of, to), from)| {
+    // One in seven tokens is taken.
+    let (taken, cases) = (Cell::new(0), scaled(300).max(120));
+    for_any(cases, values, async |(changes, (of, to), from)| {
         let list = |nth: usize| buckets.items(&KEYS[nth]);
         let first = list(of).page_of_items(2).await.unwrap();
         let mut text = first.next.unwrap().to_string();

@@ -19,7 +19,7 @@ async fn two_statements(db: &Database, ordered: bool) -> Result<Document, Error>
         "update": "marks",
         "updates": [{ "q": { "_id": 1 }, "u": &set }, { "q": slowly, "u": &set }],
         "ordered": ordered,
-        "maxTimeMS": 1000,
+        "maxTimeMS": 3000,
     })
     .await
 }

@@ -6,6 +6,7 @@ use std::{
     error::Error,
     ops::Deref,
     sync::{Arc, Mutex, OnceLock},
+    time::Duration,
 };
 
 use bucket_runtime::{
@@ -250,6 +251,20 @@ pub(crate) async fn documents<T: Send + Sync>(collection: &Collection<T>) -> Vec
         .try_collect()
         .await
         .expect("all documents")
+}
+
+/// All documents of a collection once two reads in a row give the same: dropped calls and killed processes may still
+/// have commands on their way.
+pub(crate) async fn at_rest<T: Send + Sync>(collection: &Collection<T>) -> Vec<Document> {
+    let mut before = None;
+    loop {
+        let found = documents(collection).await;
+        if before.as_ref() == Some(&found) {
+            return found;
+        }
+        before = Some(found);
+        tokio::time::sleep(Duration::from_millis(150)).await;
+    }
 }
 
 /// All buckets of a collection at one moment, while others write. `None` if that moment is too soon

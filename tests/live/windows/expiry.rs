@@ -71,8 +71,10 @@ async fn check_newest(db: &Database) -> usize {
 
 #[bucket_testkit::test]
 async fn a_bucket_goes_when_its_newest_item_is_too_old_and_not_before() {
-    // By default a server looks once a minute.
-    let options = ["--setParameter", "ttlMonitorSleepSecs=1"];
+    // By default a server looks once a minute. Here it looks once all buckets are there.
+    let often = ["--setParameter", "ttlMonitorSleepSecs=1"];
+    let not_yet = ["--setParameter", "ttlMonitorEnabled=false"];
+    let options = [often, not_yet].concat();
     let server = Server::start_with(&options).await.unwrap();
     let db = server.database("expiry_monitor").await.unwrap();
     db.drop().await.unwrap();
@@ -82,6 +84,9 @@ async fn a_bucket_goes_when_its_newest_item_is_too_old_and_not_before() {
         let item = reading(sensor, days_ago, sensor);
         readings.append(&item).await.unwrap();
     }
+    let look = doc! { "setParameter": 1, "ttlMonitorEnabled": true };
+    let admin = readings.collection().client().database("admin");
+    admin.run_command(look).await.unwrap();
     while readings.page_count(&1).await.unwrap() > 0 || readings.page_count(&2).await.unwrap() > 0 {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }

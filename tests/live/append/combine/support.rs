@@ -14,7 +14,7 @@ use bucket_runtime::{
 
 use futures_util::future::join_all;
 
-use crate::support::database::{dense_buckets, documents, fresh, number, statements};
+use crate::support::database::{self, dense_buckets, fresh, number, statements};
 
 /// 2023-10-26, noon.
 pub(crate) const NOON: i64 = 1_698_321_600_000;
@@ -140,17 +140,10 @@ pub(crate) async fn assert_stored<T: Mark>(
     assert_eq!(only(&found, &expected), [], "G1: stored without being sent");
 }
 
-/// Waits until dropped appends have settled: two reads in a row give the same.
+/// What is stored once dropped appends have settled.
 pub(crate) async fn at_rest<T: Mark>(buckets: &Buckets<T>) -> BTreeMap<i64, Vec<i64>> {
-    let mut before = None;
-    loop {
-        let found = documents(buckets.collection()).await;
-        if before.as_ref() == Some(&found) {
-            return stored(buckets).await;
-        }
-        before = Some(found);
-        tokio::time::sleep(std::time::Duration::from_millis(150)).await;
-    }
+    database::at_rest(buckets.collection()).await;
+    stored(buckets).await
 }
 
 /// Makes these appends at once: all of them wait before the first one is sent, since nothing else runs

@@ -13,7 +13,7 @@ use rand::{Rng, seq::SliceRandom};
 use crate::{
     append::unique::repeats::{Numbered7, Order, Seconds7, assert_each_once, order, stored},
     support::{
-        database::{Live, client, fresh, server},
+        database::{Live, at_rest, client, fresh, server},
         scale::scaled,
         tasks::JoinSet,
     },
@@ -98,6 +98,7 @@ async fn killed<T: Order>(db: &Database, how: &'static str) {
         let _ = child.kill();
         child.wait().unwrap();
     }
+    at_rest(orders.collection()).await;
     let twice = stored(&orders).await.into_iter().find(|(_, n)| *n > 1);
     assert_eq!(twice, None, "G1: stored twice");
     // Two processes at once, to the end.

@@ -10,7 +10,7 @@ use bucket_runtime::{Buckets, Ordinal, mongodb::Database};
 use rand::Rng;
 
 use crate::support::{
-    database::{Live, dense_buckets, fresh, items, number},
+    database::{Live, at_rest, dense_buckets, fresh, items, number},
     tasks::JoinSet,
     zoo::ticks::{Numbered1, Numbered3, Numbered10, Seconds1, Seconds10, Tick},
 };
@@ -145,10 +145,9 @@ async fn dropped<T: Tick>(db: &Database) {
             stored_all.push(load);
         }
     }
-    // Dropped calls may still be on their way.
     let last = T::new(0, 20 * LOADED).at(1_698_321_600_000 + 20 * LOADED * 300);
     buckets.append_many([last]).await.unwrap();
-    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    at_rest(buckets.collection()).await;
     let stored = stored(&buckets).await;
     let twice = stored.windows(2).find(|pair| pair[0] == pair[1]);
     assert_eq!(twice, None, "G1: stored twice");

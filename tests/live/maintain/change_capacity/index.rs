@@ -208,8 +208,9 @@ async fn builds_stop(db: &Database, stop: bool) {
     admin.run_command(command).await.unwrap();
 }
 
-async fn wait_for_index(db: &Database, name: &str) {
+async fn wait_for_index<T>(db: &Database, name: &str, call: &JoinHandle<T>) {
     while indexes(db).await.iter().all(|(found, _)| found != name) {
+        assert!(!call.is_finished(), "the call that builds {name} has ended");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
@@ -227,7 +228,7 @@ async fn an_index_that_is_being_built_is_waited_for() {
     validated(&db).await;
     builds_stop(&db, true).await;
     let call = change_capacity::<Timed25>(&db);
-    wait_for_index(&db, "bucket_open_25").await;
+    wait_for_index(&db, "bucket_open_25", &call).await;
     // The server goes on building.
     call.abort();
     let again = change_capacity::<Timed25>(&db);
@@ -242,7 +243,7 @@ async fn an_index_that_is_being_built_is_waited_for() {
     let trades = db.collection::<Document>("trades");
     let index = IndexModel::builder().keys(doc! { "n": 1 }).build();
     let of_the_users = tokio::spawn(async move { trades.create_index(index).await });
-    wait_for_index(&db, "n_1").await;
+    wait_for_index(&db, "n_1", &of_the_users).await;
     let change = change_capacity::<Timed10>(&db);
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert!(!change.is_finished());
