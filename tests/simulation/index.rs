@@ -203,14 +203,9 @@ impl World {
         if self.primary.store.building.is_empty() {
             self.end_plans(name);
         }
-        let named = |index: &&Document| index.get_str("name") == Ok(name);
-        let was_hidden = self
-            .primary
-            .store
-            .indexes
-            .iter()
-            .find(named)
-            .is_none_or(is_hidden);
+        let mut indexes = self.primary.store.indexes.iter();
+        let found = indexes.find(|index| index.get_str("name") == Ok(name));
+        let was_hidden = found.is_none_or(is_hidden);
         let dropped = self.primary.store_of(command).change_index(name, None);
         self.record("", command, 0, &dropped.clone().map(|()| Answered::Done));
         self.read_capacity();

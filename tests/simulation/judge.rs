@@ -137,9 +137,7 @@ pub(crate) fn growth(world: &World, before: &State) -> Option<String> {
     let is_above_capacity = |bucket: &&Document| {
         let items = items(bucket).len();
         let had = length_in(&before.store, bucket).unwrap_or(0);
-        // Without a validator, a handle of a former capacity may fill a bucket that has the id of one it remembers.
-        let id = bucket.get_str("_id");
-        let most = match id.is_ok_and(|id| world.removed_ids.contains(id)) {
+        let most = match has_former_id(world, bucket) {
             true => world.most_capacity,
             false => world.created_capacity,
         };
@@ -148,6 +146,13 @@ pub(crate) fn growth(world: &World, before: &State) -> Option<String> {
     let bucket = buckets(&world.primary.store).find(is_above_capacity)?;
     let capacity = world.created_capacity;
     Some(format!("G2: above the capacity of {capacity}: {bucket}"))
+}
+
+/// Whether the bucket has the id of one that was removed. Without a validator, a handle that remembers that one may fill
+/// it, up to a former capacity, and late.
+fn has_former_id(world: &World, bucket: &Document) -> bool {
+    let id = bucket.get_str("_id");
+    id.is_ok_and(|id| world.removed_ids.contains(id))
 }
 
 /// How many items the document with the same id has there.
@@ -259,13 +264,7 @@ fn contradiction(history: &History, stored: Option<i64>) -> Option<&'static str>
 /// What one writer was told to be stored is read in the order in which it was appended.
 fn out_of_order(world: &World, buckets: &[&Document]) -> Option<String> {
     let mut last = BTreeMap::new();
-    // A handle of a former capacity may fill one of these late (`growth`).
-    let has_former_id = |bucket: &&Document| {
-        bucket
-            .get_str("_id")
-            .is_ok_and(|id| world.removed_ids.contains(id))
-    };
-    for bucket in buckets.iter().filter(|bucket| !has_former_id(bucket)) {
+    for bucket in buckets.iter().filter(|it| !has_former_id(world, it)) {
         let key = bucket.get("sensor").or_else(|| bucket.get("_id"));
         let key = key.and_then(number);
         for (item, _) in items(bucket) {

@@ -253,17 +253,25 @@ pub(crate) async fn documents<T: Send + Sync>(collection: &Collection<T>) -> Vec
         .expect("all documents")
 }
 
-/// All documents of a collection once two reads in a row give the same: dropped calls and killed processes may still
-/// have commands on their way.
+/// All documents of a collection once no command is on its way any more ([`settled`]).
 pub(crate) async fn at_rest<T: Send + Sync>(collection: &Collection<T>) -> Vec<Document> {
-    let mut before = None;
+    settled(Duration::from_millis(150), async || {
+        documents(collection).await
+    })
+    .await
+}
+
+/// What two looks in a row give alike: dropped calls and killed processes may still have commands on their way, which the
+/// server carries out, or which are lost.
+pub(crate) async fn settled<R: PartialEq>(pause: Duration, look: impl AsyncFn() -> R) -> R {
+    let mut before = look().await;
     loop {
-        let found = documents(collection).await;
-        if before.as_ref() == Some(&found) {
-            return found;
+        tokio::time::sleep(pause).await;
+        let now = look().await;
+        if now == before {
+            return now;
         }
-        before = Some(found);
-        tokio::time::sleep(Duration::from_millis(150)).await;
+        before = now;
     }
 }
 

@@ -19,9 +19,6 @@ use crate::{
 
 const KEYS: i64 = 40;
 
-/// Which key comes first in a command is random, and on a slow server a command may be killed before its first statement.
-const ROUNDS: u32 = 10;
-
 /// Handles with an open bucket for each key, and a transaction that blocks all writes to one of them.
 async fn blocked(db: &Database) -> (Handles, ClientSession) {
     let on = Handles::new(db).await;
@@ -79,22 +76,18 @@ async fn arrived(on: &Handles, failed: Vec<(i64, Error)>) -> usize {
         .count()
 }
 
-#[bucket_testkit::test]
-async fn appends_that_travelled_in_a_command_that_was_killed_are_in_doubt(db: Live) {
-    for _ in 0..ROUNDS {
+/// Calls until a command was killed halfway. Which key comes first in it is random, and on a slow server it may be killed
+/// before its first statement.
+async fn killed_halfway(db: &Database, call: impl AsyncFn(&Handles) -> Vec<(i64, Error)>) {
+    for _ in 0..10 {
         db.drop().await.unwrap();
-        let (on, session) = blocked(&db).await;
-        let items = Vec::from_iter((0..KEYS).map(|k| Mark::new(k, 100 + k)));
-        let appends = items.iter().map(|item| on.combined.append(item));
-        let appends = appends.map(IntoFuture::into_future);
-        let results = tokio::select! {
-            results = join_all(appends) => results,
-            () = kill_waiting(&db) => unreachable!("it never returns"),
+        let (on, session) = blocked(db).await;
+        let failed = tokio::select! {
+            failed = call(&on) => failed,
+            () = kill_waiting(db) => unreachable!("it never returns"),
         };
         drop(session);
-        let results = (100..).zip(results);
-        let failed = results.filter_map(|(n, result)| Some((n, result.err()?)));
-        if arrived(&on, failed.collect()).await > 0 {
+        if arrived(&on, failed).await > 0 {
             return;
         }
     }
@@ -102,21 +95,27 @@ async fn appends_that_travelled_in_a_command_that_was_killed_are_in_doubt(db: Li
 }
 
 #[bucket_testkit::test]
+async fn appends_that_travelled_in_a_command_that_was_killed_are_in_doubt(db: Live) {
+    let call = async |on: &Handles| {
+        let items = Vec::from_iter((0..KEYS).map(|k| Mark::new(k, 100 + k)));
+        let appends = items.iter().map(|item| on.combined.append(item));
+        let results = join_all(appends.map(IntoFuture::into_future)).await;
+        let results = (100..).zip(results);
+        Vec::from_iter(results.filter_map(|(n, result)| Some((n, result.err()?))))
+    };
+    killed_halfway(&db, call).await;
+}
+
+#[bucket_testkit::test]
 async fn items_of_a_load_whose_command_was_killed_are_in_doubt(db: Live) {
-    for _ in 0..ROUNDS {
-        db.drop().await.unwrap();
-        let (on, session) = blocked(&db).await;
+    let call = async |on: &Handles| {
         let items = (0..KEYS).map(|k| Mark::new(k, 100 + k));
-        let result = tokio::select! {
-            result = on.alone.append_many(items) => result,
-            () = kill_waiting(&db) => unreachable!("it never returns"),
-        };
-        drop(session);
-        let failed = result.unwrap_err().into_failed().into_iter();
-        let failed = failed.map(|failed| (failed.item.n, failed.error));
-        if arrived(&on, failed.collect()).await > 0 {
-            return;
-        }
-    }
-    panic!("no command was killed halfway");
+        let failed = on.alone.append_many(items).await.unwrap_err().into_failed();
+        Vec::from_iter(
+            failed
+                .into_iter()
+                .map(|failed| (failed.item.n, failed.error)),
+        )
+    };
+    killed_halfway(&db, call).await;
 }

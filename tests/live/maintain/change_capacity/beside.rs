@@ -1,26 +1,31 @@
 //! Writers of the old capacity beside a change. G1: what they store is stored once, and what is refused is not stored.
 //! G2: once the call is done they are refused. G3: a key has one open bucket at any time.
 
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use bucket_ops::Ops;
 use bucket_runtime::{
-    Bucket, Buckets,
+    Bucket, Buckets, Error,
     mongodb::{
         Database,
         bson::{Document, doc},
     },
 };
 use futures_util::future::join_all;
+use tokio::time::{sleep, timeout};
 
 use super::{
     Numbered4, Numbered10, Timed4, Timed10, Timed25, Trade, Windowed10, Windowed25, is_refused,
     is_sound, lengths, stored,
 };
 use crate::support::{
+    assert_refused,
     database::{Live, documents, interrupted, snapshot},
     tasks::JoinSet,
 };
@@ -116,12 +121,14 @@ async fn writers<A: Trade, B: Trade>(db: &Database) {
         writers.spawn(write(handle.clone(), first, is_changed, writing));
     }
     let watcher = tokio::spawn(watch::<A>(db.clone(), Arc::clone(&open_below)));
-    // On a slow machine it takes longer until each writer writes.
-    for turn in 0..1000 {
-        if turn < 10 || writing.load(Ordering::SeqCst) < WRITERS {
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    sleep(Duration::from_millis(200)).await;
+    let all_write = async {
+        while writing.load(Ordering::SeqCst) < WRITERS {
+            sleep(Duration::from_millis(20)).await;
         }
-    }
+    };
+    // Whoever does not write by then is named below.
+    let _ = timeout(Duration::from_secs(20), all_write).await;
 
     let least = A::SPEC.capacity.min(B::SPEC.capacity);
     open_below.store(least as usize, Ordering::SeqCst);
@@ -192,8 +199,21 @@ async fn at_each_command<A: Trade, B: Trade>(db: &Live) {
     is_sound::<B>(db).await;
 }
 
-/// A bucket is removed, and a handle of a smaller capacity opens one with the same id. The handle that remembers the
-/// former one must not fill it. Only the validator knows that.
+/// The capacity is lowered to four, and a bucket is opened with the id of one that the old handle had in the same second.
+/// The old handle must not fill it; returns its error.
+async fn with_the_same_id(db: &Live, old: &Buckets<Timed10>) -> Error {
+    Ops::<Timed4>::of(db).change_capacity().await.unwrap();
+    let new = Timed4::buckets(db).await.unwrap();
+    let same_second = (2..6).map(|n| Timed4::new(1, n));
+    new.append_many(same_second).await.unwrap();
+    let error = old.append(&Timed10::new(1, 6)).await.unwrap_err();
+    assert!(!error.is_maybe_stored(), "{error}");
+    assert_eq!(stored(db).await, [2, 3, 4, 5]);
+    is_sound::<Timed4>(db).await;
+    error
+}
+
+/// A handle remembers a bucket that was removed. Only the validator refuses what it appends to another one with its id.
 #[bucket_testkit::test]
 async fn g2_of_a_bucket_with_the_id_of_a_removed_one(db: Live) {
     Timed10::create_collection(&db).await.unwrap();
@@ -201,17 +221,10 @@ async fn g2_of_a_bucket_with_the_id_of_a_removed_one(db: Live) {
     old.append(&Timed10::new(1, 1)).await.unwrap();
     let removed = old.collection().delete_many(doc! { "customer": 1 });
     assert_eq!(removed.await.unwrap().deleted_count, 1);
-    Ops::<Timed4>::of(&db).change_capacity().await.unwrap();
-    let new = Timed4::buckets(&db).await.unwrap();
-    let same_second = (2..6).map(|n| Timed4::new(1, n));
-    new.append_many(same_second).await.unwrap();
-    let error = old.append(&Timed10::new(1, 6)).await.unwrap_err();
-    assert!(!error.is_maybe_stored(), "{error}");
-    assert_eq!(stored(&db).await, [2, 3, 4, 5]);
-    is_sound::<Timed4>(&db).await;
+    with_the_same_id(&db, &old).await;
 }
 
-/// Nor one with the id of a bucket whose transaction was aborted: a handle does not remember that one.
+/// A handle does not remember a bucket that it has opened in a transaction, which may be aborted.
 #[bucket_testkit::test]
 async fn g2_of_a_bucket_with_the_id_of_an_aborted_one(db: Live) {
     let old = Timed10::buckets(&db).await.unwrap();
@@ -220,12 +233,8 @@ async fn g2_of_a_bucket_with_the_id_of_an_aborted_one(db: Live) {
     let aborted = Timed10::new(1, 1);
     old.append(&aborted).session(&mut session).await.unwrap();
     session.abort_transaction().await.unwrap();
-    Ops::<Timed4>::of(&db).change_capacity().await.unwrap();
-    let new = Timed4::buckets(&db).await.unwrap();
-    let same_second = (2..6).map(|n| Timed4::new(1, n));
-    new.append_many(same_second).await.unwrap();
-    is_refused(&old, &Timed10::new(1, 6)).await;
-    assert_eq!(stored(&db).await, [2, 3, 4, 5]);
+    let error = with_the_same_id(&db, &old).await;
+    assert_refused(&error, Error::is_index_missing);
 }
 
 macro_rules! beside {

@@ -13,23 +13,15 @@ use super::{
 };
 use crate::support::{
     assert_refused,
-    database::{Live, documents},
+    database::{Live, documents, settled},
     events::counted,
 };
 
-/// Waits until the server has carried out what the dropped call sent, or it is lost: until two looks are the same.
+/// Waits until the dropped call has no command on its way any more.
 async fn at_rest(db: &Database) {
     let trades = db.collection::<Document>("trades");
     let look = async || (documents(&trades).await, indexes(db).await);
-    let mut before = look().await;
-    loop {
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        let now = look().await;
-        if now == before {
-            return;
-        }
-        before = now;
-    }
+    settled(std::time::Duration::from_millis(20), look).await;
 }
 
 /// Drops the change from `A` to `B` at each command, and then calls for `Last`, which is one of them.
